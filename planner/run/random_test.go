@@ -2,10 +2,16 @@ package run
 
 import (
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +25,6 @@ import (
 // randomSite makes a site with overlapping groups, and a plan that uses every task group and kind of task.
 func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 	s := site.Site{Name: "random"}
-	p := &planner.Plan{Site: "random", Digest: "d"}
 	for i := range 8 + r.IntN(12) {
 		s.Nodes = append(s.Nodes, site.Node{Name: fmt.Sprintf("n%02d", i)})
 	}
@@ -49,10 +54,7 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 		}
 		s.Groups = append(s.Groups, g)
 	}
-	m, err := strategy.New(s.Groups, s.Nodes, nil)
-	if err != nil {
-		panic(err)
-	}
+	p := planFor(s, nil)
 	phase := func(in task.Group, group string, kind task.Kind, action task.Action, percent int, nodes ...string) {
 		ph := planner.Phase{TaskGroup: in, Group: group}
 		for _, n := range nodes {
@@ -72,16 +74,8 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 	}
 	phase(task.Management, "", task.Config, task.Create, 5, all...)
 	phase(task.Boot, "", task.Callback, task.Run, 20, "", "")
-	owned := map[string]bool{}
-	for _, name := range m.Order() {
-		g := planner.Group{Name: name, Members: m.Members(name)}
-		for _, n := range g.Members {
-			if !owned[n] {
-				owned[n] = true
-				g.Owned = append(g.Owned, n)
-			}
-		}
-		p.Groups = append(p.Groups, g)
+	for _, g := range p.Groups {
+		name := g.Name
 		phase(task.Prepare, name, task.Config, task.PrepareNode, 100, g.Owned...)
 		phase(task.PreNode, name, task.Callback, task.Run, 30, slices.Concat(g.Owned, g.Owned)...)
 		phase(task.PreNode, name, task.Callback, task.Run, 20, "")
@@ -100,8 +94,6 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 
 // world executes commands at random and checks them.
 type world struct {
-	t       *testing.T
-	seed    uint64
 	r       *rand.Rand
 	program Program
 	groups  map[string]Group
@@ -116,12 +108,12 @@ type world struct {
 	failed  map[string]bool // nodes that get nothing more
 	stopped bool
 	report  *Report
+	ended   string // the session that the last event ended
 	kinds   map[string]int
 }
 
 func (w *world) wrong(format string, args ...any) {
-	w.t.Helper()
-	w.t.Fatalf("seed %d: "+format, append([]any{w.seed}, args...)...)
+	panic(violation(fmt.Sprintf(format, args...)))
 }
 
 // take checks commands and executes them.
@@ -206,6 +198,7 @@ func (w *world) check(c Command) {
 
 // event ends a random session, or stops the run.
 func (w *world) event() Event {
+	w.ended = ""
 	if !w.stopped && w.r.IntN(400) == 0 {
 		w.stopped = true
 		return Event{Kind: []EventKind{Stop, GiveUp}[w.r.IntN(2)]}
@@ -213,6 +206,7 @@ func (w *world) event() Event {
 	i := w.r.IntN(len(w.running))
 	c := w.running[i]
 	w.running = slices.Delete(w.running, i, i+1)
+	w.ended = strings.TrimSpace(fmt.Sprint(c.Purpose, " ", c.Session.Kind, " ", c.Node, " of phase ", c.Phase))
 	w.clock = w.clock.Add(time.Duration(w.r.IntN(60)) * time.Second)
 	e := Event{Kind: Ended, Number: c.Number, Result: Result{Outcome: Succeeded, Sent: true, Removal: TornDown}}
 	if c.Session.Kind == Separation {
@@ -254,66 +248,151 @@ func (w *world) event() Event {
 	return e
 }
 
-// TestRandomRuns checks after every event of many runs that the rules hold: who is locked, that each node has one
-// session at a time, that nothing comes twice or too late, and that the run ends. Equal events give equal commands.
-func TestRandomRuns(t *testing.T) {
-	kinds := map[string]int{}
-	nodes, groups, statuses := 0, 0, map[Status]int{}
-	const runs = 5000
-	for seed := range uint64(runs) {
-		r := rand.New(rand.NewPCG(seed, 11))
-		s, p := randomSite(r)
-		program, err := Compile(s, p, Settings{Parallelism: 1 + r.IntN(8), ParallelGroups: 1 + r.IntN(3),
-			Departed: map[string]bool{"old1": true, "old3": true}})
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+// scenario is what a random run is about.
+type scenario struct {
+	site     site.Site
+	plan     *planner.Plan
+	settings Settings
+	faults   int    // of 100 sessions
+	draws    uint64 // what the order of events and the results are drawn from
+}
+
+// randomScenario returns the scenario of a seed.
+func randomScenario(seed uint64) scenario {
+	r := rand.New(rand.NewPCG(seed, 11))
+	s, p := randomSite(r)
+	return scenario{site: s, plan: p, faults: r.IntN(3) * r.IntN(15), draws: seed, settings: Settings{
+		Parallelism: 1 + r.IntN(8), ParallelGroups: 1 + r.IntN(3), Departed: map[string]bool{"old1": true, "old3": true}}}
+}
+
+// violation is a rule that a run broke.
+type violation string
+
+// play runs a scenario, counts kinds of events and commands, and checks the rules after every event. It returns the
+// events, and the rule that was broken, if one was.
+func (sc scenario) play(kinds map[string]int) (trace []string, broken violation) {
+	defer func() {
+		if v := recover(); v != nil {
+			broken = violation(fmt.Sprint(v))
 		}
-		nodes, groups = nodes+len(s.Nodes), groups+len(s.Groups)
-		w := &world{t: t, seed: seed, r: r, program: program, groups: map[string]Group{},
-			faults: r.IntN(3) * r.IntN(15), locked: map[string]bool{}, owed: map[string]bool{}, reached: map[string]int{}, calls: map[string]string{},
-			failed: map[string]bool{}, kinds: kinds}
-		for _, g := range program.Groups {
-			w.groups[g.Name] = g
-		}
-		for name, sessions := range program.Deploy {
-			if slices.ContainsFunc(sessions, func(s Session) bool { return s.Kind == Unlock }) {
-				w.locked[name] = true
-			}
-		}
-		m, again := New(program), New(program)
-		e := Event{Kind: Begin}
-		for {
-			commands := m.Handle(e, w.clock)
-			if twin := again.Handle(e, w.clock); !reflect.DeepEqual(commands, twin) {
-				w.wrong("equal events gave %+v and %+v", commands, twin)
-			}
-			if w.take(commands); w.report != nil {
-				break
-			}
-			e = w.event()
-		}
-		if len(w.owed) > 0 {
-			w.wrong("%v were locked and never unlocked", w.owed)
-		}
-		if len(w.running) > 0 || w.report.Err != nil {
-			w.wrong("%d sessions still run at the end; error %v", len(w.running), w.report.Err)
-		}
-		if !reflect.DeepEqual(w.report.Locked, w.locked) && len(w.locked)+len(w.report.Locked) > 0 {
-			w.wrong("locked are %v, reported %v", w.locked, w.report.Locked)
-		}
-		statuses[w.report.Status]++
-		for _, g := range w.report.Groups {
-			kinds["not started"] += len(g.NotStarted)
+	}()
+	program, err := Compile(sc.site, sc.plan, sc.settings)
+	if err != nil {
+		return nil, violation(err.Error())
+	}
+	w := &world{r: rand.New(rand.NewPCG(sc.draws, 12)), program: program, groups: map[string]Group{}, faults: sc.faults,
+		locked: map[string]bool{}, owed: map[string]bool{}, reached: map[string]int{}, calls: map[string]string{},
+		failed: map[string]bool{}, kinds: kinds}
+	for _, g := range program.Groups {
+		w.groups[g.Name] = g
+	}
+	for name, sessions := range program.Deploy {
+		if slices.ContainsFunc(sessions, func(s Session) bool { return s.Kind == Unlock }) {
+			w.locked[name] = true
 		}
 	}
-	t.Logf("%d nodes and %d groups a run; %v; %v", nodes/runs, groups/runs, statuses, kinds)
-	for _, kind := range []string{"start", "fail", "warn", "removed", "depart", "lock callback", "unlock callback",
-		"unlock config", "work unlock", "work tear down", "left locked", "after the brake", "not started", "phase_finished", "node_finished", "group_finished"} {
+	m, again := New(program), New(program)
+	for e := (Event{Kind: Begin}); ; e = w.event() {
+		trace = append(trace, strings.TrimSpace(fmt.Sprint(e.Kind, " ", w.ended, " ", e.Result.Outcome, " ", e.Result.Lock)))
+		kinds["event "+string(e.Kind)]++
+		commands := m.Handle(e, w.clock)
+		if twin := again.Handle(e, w.clock); !reflect.DeepEqual(commands, twin) {
+			w.wrong("equal events gave %+v and %+v", commands, twin)
+		}
+		if more := m.Handle(e, w.clock); e.Kind == Ended && len(more) > 0 {
+			w.wrong("an event that came twice gave %+v", more)
+		}
+		if w.take(commands); w.report != nil {
+			break
+		}
+	}
+	w.end()
+	return trace, ""
+}
+
+// end checks how the run ended.
+func (w *world) end() {
+	switch {
+	case len(w.owed) > 0:
+		w.wrong("%v were locked and never unlocked", slices.Sorted(maps.Keys(w.owed)))
+	case len(w.running) > 0 || w.report.Err != nil:
+		w.wrong("%d sessions still run at the end; error %v", len(w.running), w.report.Err)
+	case !reflect.DeepEqual(w.report.Locked, w.locked) && len(w.locked)+len(w.report.Locked) > 0:
+		w.wrong("locked are %v, reported %v", w.locked, w.report.Locked)
+	}
+	w.kinds["status "+string(w.report.Status)]++
+	for _, g := range w.report.Groups {
+		w.kinds["not started"] += len(g.NotStarted)
+	}
+}
+
+var (
+	firstSeed = flag.Uint64("runs.seed", 1, "the first seed of TestRandomRuns")
+	runs      = flag.Uint64("runs.n", 5000, "how many runs TestRandomRuns plays")
+)
+
+// TestRandomRuns checks after every event of many runs that the rules hold: who is locked, that each node has one
+// session at a time, that nothing comes twice or too late, and that the run ends. Equal events give equal commands. Of
+// the runs that break a rule, it shows the one with the lowest seed, as small as it can be.
+func TestRandomRuns(t *testing.T) {
+	var next atomic.Uint64
+	broken := make([]uint64, runtime.GOMAXPROCS(0)) // the first failing seed of each worker, from 1
+	counts := make([]map[string]int, len(broken))
+	sizes := make([][2][64]int, len(broken)) // number of nodes and of groups -> runs
+	var workers sync.WaitGroup
+	for i := range broken {
+		counts[i] = map[string]int{}
+		workers.Go(func() {
+			for n := next.Add(1); n <= *runs && broken[i] == 0; n = next.Add(1) {
+				sc := randomScenario(*firstSeed + n - 1)
+				sizes[i][0][len(sc.site.Nodes)]++
+				sizes[i][1][len(sc.site.Groups)]++
+				if _, problem := sc.play(counts[i]); problem != "" {
+					broken[i] = n
+					next.Store(*runs) // the others need not go on
+				}
+			}
+		})
+	}
+	workers.Wait()
+	kinds := map[string]int{}
+	for i := range counts {
+		for kind, n := range counts[i] {
+			kinds[kind] += n
+		}
+	}
+	slices.Sort(broken)
+	for _, n := range broken {
+		if n > 0 {
+			t.Fatalf("seed %d, as small as it can be:\n%s", *firstSeed+n-1, randomScenario(*firstSeed+n-1).shrink())
+		}
+	}
+	var counted strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		fmt.Fprintf(&counted, "\n%9d %s", kinds[kind], kind)
+	}
+	t.Logf("seeds %d to %d, median of %d nodes and %d groups%s", *firstSeed, *firstSeed+*runs-1, median(sizes, 0),
+		median(sizes, 1), &counted)
+	if median(sizes, 0) < 12 || median(sizes, 1) < 3 {
+		t.Error("the median run must have at least 12 nodes and 3 groups")
+	}
+	for _, kind := range []string{"event begin", "event ended", "event stop", "event give up", "start", "fail", "warn",
+		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
+		"left locked", "after the brake", "not started", "phase_finished", "node_finished", "group_finished",
+		"status succeeded", "status degraded", "status failed", "status interrupted"} {
 		if kinds[kind] == 0 {
 			t.Errorf("%q never happened", kind)
 		}
 	}
-	if len(statuses) < 4 {
-		t.Errorf("the runs ended as %v", statuses)
+}
+
+func median(sizes [][2][64]int, what int) int {
+	for size, sum := 0, 0; ; size++ {
+		for _, worker := range sizes {
+			sum += 2 * worker[what][size]
+		}
+		if sum >= int(*runs) {
+			return size
+		}
 	}
 }

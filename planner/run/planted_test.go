@@ -1,0 +1,73 @@
+//go:build planted
+
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// planted are defects: what to write in a file of the machine instead of what is there once.
+var planted = []struct{ name, file, before, after string }{
+	{"one node too many is locked", "call.go", "c.atWork+c.idle < c.group", "c.atWork+c.idle <= c.group"},
+	{"a node stays locked after a failure", "call.go", "&& !ch.closing {",
+		"&& !ch.closing && m.at.Before(ch.call.until) {"},
+	{"the brake looks at no criteria", "call.go", "!c.group.Stops() ||", "!c.group.Stops() || c.open > 0 ||"},
+	{"a failed node goes on", "call.go", "		c.gone[s.Node] = true\n	}\n}", "	}\n}"},
+	{"a stopped run starts more", "call.go", "	case m.stop():\n		return cutShort, nil\n	case s.Waits",
+		"	case m.stop() && s.Kind != Callback:\n		return cutShort, nil\n	case s.Waits"},
+	{"a place of the run is not taken", "call.go", "				m.free--\n", "				m.free -= order(m.free > 1)\n"},
+	{"two callbacks at once", "call.go", "case s.Kind == Callback && m.calling,",
+		"case s.Kind == Callback && m.calling && !ch.window,"},
+	{"an end that comes twice counts", "run.go", "			delete(m.running, e.Number)\n", ""},
+	{"phases in another order", "group.go", "cmp.Or(a.Phase-b.Phase, a.From-b.From)",
+		"cmp.Or(a.From-b.From, a.Phase-b.Phase)"},
+	{"a chain keeps its place", "call.go", "	if ch.call.now.kind != Callback {\n		m.free++\n	}\n",
+		"	if ch.call.now.kind != Callback && !ch.closing {\n		m.free++\n	}\n"},
+}
+
+// TestPlanted checks that 100,000 random runs find each of the planted defects.
+func TestPlanted(t *testing.T) {
+	for _, defect := range planted {
+		t.Run(defect.name, func(t *testing.T) {
+			source, err := os.ReadFile(defect.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(source, []byte(defect.before)); n != 1 {
+				t.Fatalf("%s has %q %d times, want once", defect.file, defect.before, n)
+			}
+			dir := t.TempDir()
+			here, err := filepath.Abs(defect.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there, overlay := filepath.Join(dir, defect.file), filepath.Join(dir, "overlay.json")
+			write(t, there, bytes.Replace(source, []byte(defect.before), []byte(defect.after), 1))
+			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{here: there}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, overlay, replace)
+			out, err := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-timeout", "10m", ".", "-run",
+				"^TestRandomRuns$", "-runs.n", "100000").CombinedOutput()
+			found := regexp.MustCompile(`seed \d+, as small as it can be:\n.*`).Find(out)
+			if err == nil || found == nil {
+				t.Fatalf("not found: %v\n%s", err, out)
+			}
+			t.Logf("%s", found)
+		})
+	}
+}
+
+func write(t *testing.T, file string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
