@@ -32,6 +32,7 @@ type call struct {
 	failed  map[int]bool    // phases in which something failed or was not done
 	whole   bool            // false: the run was stopped before every node finished
 	open    int             // members of the group that have not failed
+	idle    int             // members of the group that are locked, or may be, while nobody works on them
 	left    []string        // nodes that the brake of the group keeps from being started
 	braked  bool
 }
@@ -86,6 +87,7 @@ func (m *Machine) begin(c *call) {
 			if m.walk.NodeStage(n) != strategy.Failed {
 				c.open++
 			}
+			c.idle += order(m.leftLocked(n))
 		}
 	}
 	m.calls = append(m.calls, c)
@@ -110,7 +112,7 @@ func (m *Machine) work(c *call) bool {
 				m.free--
 			}
 			if c.now.window {
-				m.windows[ch.node] = true
+				m.mark(m.windows, ch.node, true)
 			}
 			m.proceed(ch)
 			m.brake(c)
@@ -244,26 +246,36 @@ func (m *Machine) room(c *call, ch *chain) bool {
 	if c.atWork >= width || m.free == 0 {
 		return false
 	}
-	return !c.now.window || m.locked[ch.node] || c.atWork+len(m.leftLocked(c)) < c.group.Rolling.MaxParallel
+	return !c.now.window || m.locked[ch.node] || c.atWork+c.idle < c.group.Rolling.MaxParallel
 }
 
-// leftLocked returns the nodes of a group that are locked, or may be, while nobody works on them, sorted.
-func (m *Machine) leftLocked(c *call) []string {
-	var out []string
-	for name := range m.locked {
-		if _, member := slices.BinarySearch(c.group.Members, name); member && !m.windows[name] {
-			out = append(out, name)
+// leftLocked reports whether a node is locked, or may be, while nobody works on it.
+func (m *Machine) leftLocked(node string) bool { return m.locked[node] && !m.windows[node] }
+
+// mark adds a node to the nodes that are locked or in a lock window, or takes it out.
+func (m *Machine) mark(set map[string]bool, node string, in bool) {
+	before := m.leftLocked(node)
+	if delete(set, node); in {
+		set[node] = true
+	}
+	if after := m.leftLocked(node); after != before {
+		for _, c := range m.calls {
+			if c.group == nil {
+				continue
+			}
+			if _, member := slices.BinarySearch(c.group.Members, node); member {
+				c.idle += order(after) - order(before)
+			}
 		}
 	}
-	slices.Sort(out)
-	return out
 }
 
 // refuseLocked fails the nodes of a round that have no place because others stay locked: never are more than
 // MaxParallel nodes locked.
 func (m *Machine) refuseLocked(c *call) {
+	first := c.group.Members[slices.IndexFunc(c.group.Members, m.leftLocked)]
 	err := fmt.Errorf("not started: %s may still be locked, and no more than %d nodes of group %q may be; "+
-		"the next plan unlocks first", m.leftLocked(c)[0], c.group.Rolling.MaxParallel, c.group.Name)
+		"the next plan unlocks first", first, c.group.Rolling.MaxParallel, c.group.Name)
 	queue := c.queue
 	c.queue = nil
 	for _, ch := range queue {
@@ -377,9 +389,9 @@ func (m *Machine) ended(ch *chain, r Result) {
 	n.failed = n.failed || v == failure || v == cutShort && r.Sent
 	switch {
 	case r.Lock == IsUnlocked:
-		delete(m.locked, ch.node)
+		m.mark(m.locked, ch.node, false)
 	case r.Lock != "":
-		m.locked[ch.node] = true
+		m.mark(m.locked, ch.node, true)
 	}
 	if v != done || r.Lock != "" {
 		n.stuck = r.Lock == IsStuck
@@ -483,5 +495,5 @@ func (m *Machine) endChain(ch *chain) {
 	if ch.call.now.kind != Callback {
 		m.free++
 	}
-	delete(m.windows, ch.node)
+	m.mark(m.windows, ch.node, false)
 }
