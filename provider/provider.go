@@ -1,6 +1,5 @@
-// Package provider wires the provider together: its schema, its configuration from HCL and environment, and the tables of
-// its resources, functions and data sources. Functions and data sources are what configurations ask of slipway: they only
-// translate between Terraform's values and the planner's, and touch no node.
+// Package provider wires the provider together: its schema, its configuration from HCL and environment, and the table
+// of its resources. It decides nothing about sites.
 package provider
 
 import (
@@ -17,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/slipway/terraform-provider-slipway/datasources"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
 	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
@@ -116,5 +116,5 @@ func (p *slipway) Resources(context.Context) []func() resource.Resource {
 }
 
 func (p *slipway) DataSources(context.Context) []func() datasource.DataSource {
-	return dataSources()
+	return datasources.All()
 }

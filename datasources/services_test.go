@@ -1,4 +1,4 @@
-package provider_test
+package datasources_test
 
 import (
 	"fmt"

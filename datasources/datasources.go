@@ -1,4 +1,7 @@
-package provider
+// Package datasources holds what configurations ask of slipway: catalogs, plugins, nodes, strategies, plans, runs and
+// services. Like the resources they only translate between Terraform's values and the planner's; none of them touches a
+// node.
+package datasources
 
 import (
 	"context"
@@ -10,8 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// dataSources returns the data sources for the provider's table. To add one, add its file and its line here.
-func dataSources() []func() datasource.DataSource {
+// All returns the data sources for the provider's table. To add one, add its file and its line here.
+func All() []func() datasource.DataSource {
 	return []func() datasource.DataSource{
 		NewCatalog,
 		NewPlugin,
