@@ -2,7 +2,6 @@ package types
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +17,9 @@ import (
 
 // cronType looks after one job in a user's crontab. cron notices the change by itself: a file replaced by rename
 // gives its directory a new time of change, which cron watches.
-type cronType struct{}
+type cronType struct {
+	recorded[cronType, cronBefore]
+}
 
 func (cronType) Declared() schema.Type { return schema.Cron{} }
 
@@ -90,14 +91,11 @@ func (cronType) owner(s *Session, name string) (system.Attributes, error) {
 }
 
 func (t cronType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
-	crontab, err := t.crontab(s, r)
-	if errors.Is(err, errNoCron) && schema.WantsAbsent(r) {
-		return nil, nil
-	}
 	c := comparison{resource: r}
+	crontab, err := t.crontab(s, r)
 	if errors.Is(err, errNoCron) {
 		// At plan time the package may not be there yet. Apply reports when it still is not.
-		c.state("absent", "present")
+		c.present(false)
 		return c.found, nil
 	}
 	if err != nil {
@@ -112,15 +110,7 @@ func (t cronType) Check(_ context.Context, s *Session, r resource.Resource) ([]D
 		return nil, err
 	}
 	found := find(f.lines)
-	if schema.WantsAbsent(r) || len(found) == 0 {
-		is, should := "absent", "present"
-		if len(found) > 0 {
-			is = "present"
-		}
-		if schema.WantsAbsent(r) {
-			should = "absent"
-		}
-		c.state(is, should)
+	if !c.present(len(found) > 0) {
 		return c.found, nil
 	}
 	should, err := schema.WantedJob(r)
@@ -171,69 +161,62 @@ func (t cronType) compareOwner(s *Session, r resource.Resource, crontab string, 
 	return nil
 }
 
-func (t cronType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+func (t cronType) capture(_ context.Context, s *Session, r resource.Resource) (cronBefore, error) {
 	b := cronBefore{User: schema.CronUser(r)}
 	crontab, err := t.crontab(s, r)
 	if errors.Is(err, errNoCron) && schema.WantsAbsent(r) {
-		return json.Marshal(b)
+		return b, nil
 	}
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	b.Crontab = crontab
 	find, err := t.find(r)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	if b.entries, err = s.remember(r, crontab, find); err != nil {
-		return nil, err
+		return b, err
 	}
 	b.Empty = !b.File
 	if b.File {
 		f, err := s.readText(crontab)
 		if err != nil {
-			return nil, err
+			return b, err
 		}
 		b.Unended, b.Empty = !f.lines.ended(), len(f.lines) == 0
 		info, err := s.Lstat(crontab)
 		if err != nil {
-			return nil, err
+			return b, err
 		}
 		mode := info.Mode.Perm()
 		b.Mode, b.UID, b.GID = &mode, &info.UID, &info.GID
 	}
-	return t.noted(r, b)
+	return b, b.note(r)
 }
 
-// Widen notes the job as it is about to be.
-func (t cronType) Widen(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (json.RawMessage, error) {
-	var b cronBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, fmt.Errorf("what was there before: %w", err)
-	}
+// widen notes the job as it is about to be.
+func (t cronType) widen(ctx context.Context, s *Session, r resource.Resource, b *cronBefore) (err error) {
 	if b.Crontab == "" { // cron was not installed
-		return t.Capture(context.Background(), s, r)
+		*b, err = t.capture(ctx, s, r)
+		return err
 	}
-	return t.noted(r, b)
+	return b.note(r)
 }
 
-func (cronType) noted(r resource.Resource, b cronBefore) (json.RawMessage, error) {
-	if r.Parameters.Has("command") {
-		j, err := schema.WantedJob(r)
-		if err != nil {
-			return nil, err
-		}
-		if d := j.Digest(); !slices.Contains(b.Jobs, d) {
-			b.Jobs = append(b.Jobs, d)
-		}
+func (b *cronBefore) note(r resource.Resource) error {
+	if !r.Parameters.Has("command") {
+		return nil
 	}
-	return json.Marshal(b)
+	j, err := schema.WantedJob(r)
+	if d := j.Digest(); err == nil && !slices.Contains(b.Jobs, d) {
+		b.Jobs = append(b.Jobs, d)
+	}
+	return err
 }
 
 // find returns what finds r's job: by its name or, where no job has it, by its command and times.
-func (cronType) find(r resource.Resource) (func(lines) []span, error) {
+func (cronType) find(r resource.Resource) (finder, error) {
 	if !r.Parameters.Has("command") {
 		return findJob(r.Title, nil), nil
 	}
@@ -277,39 +260,28 @@ func (t cronType) Apply(_ context.Context, s *Session, r resource.Resource) erro
 	return f.write(s, a)
 }
 
-func (cronType) There(_ context.Context, s *Session, title string, before json.RawMessage) (bool, error) {
-	var b cronBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, err
-	}
-	find := findJob(title, func(j schema.CronJob) bool { return j.IsOneOf(b.Jobs) })
-	return s.findsIn(b.Crontab, find)
+// find finds the job in one of the forms that it had.
+func (b cronBefore) find(title string) finder {
+	return findJob(title, func(j schema.CronJob) bool { return j.IsOneOf(b.Jobs) })
 }
 
-func (cronType) Undo(_ context.Context, s *Session, title string, before json.RawMessage) error {
-	var b cronBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return fmt.Errorf("what was there before: %w", err)
-	}
+func (cronType) there(_ context.Context, s *Session, title string, b cronBefore) (bool, error) {
+	return s.findsIn(b.Crontab, b.find(title))
+}
+
+func (cronType) undo(_ context.Context, s *Session, title string, b cronBefore) error {
 	if b.Crontab == "" {
 		return nil
-	}
-	f, err := s.readText(b.Crontab)
-	if err != nil {
-		return err
-	}
-	find := findJob(title, func(j schema.CronJob) bool { return j.IsOneOf(b.Jobs) })
-	former, err := b.former(s, find)
-	if err != nil {
-		return err
-	}
-	f.lines = undoJob(f.lines, find(f.lines), former, b.Unended, b.Empty || !b.File)
-	if !b.File && !slices.ContainsFunc(f.lines, func(x line) bool { return !isCrontabComment(x.text) }) {
-		f.lines = nil
 	}
 	a := system.Attributes{Mode: b.Mode}
 	if s.Machine() {
 		a.UID, a.GID = b.UID, b.GID
 	}
-	return b.writeBack(s, f, a)
+	return b.entries.undo(s, b.find(title), a, func(l lines, found []span, former []block) lines {
+		l = undoJob(l, found, former, b.Unended, b.Empty || !b.File)
+		if !b.File && !slices.ContainsFunc(l, func(x line) bool { return !isCrontabComment(x.text) }) {
+			return nil
+		}
+		return l
+	})
 }

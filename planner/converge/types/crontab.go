@@ -44,7 +44,7 @@ func cutField(text string) (field, rest string) {
 // findJob finds the lines of a job: the marker, slipway's or Puppet's, settings, and the first line that is neither
 // comment nor blank. Anything else between them ends it, because it is not slipway's. Where no marker has the title, it
 // finds the lines of jobs without a marker for which is, if not nil, holds.
-func findJob(title string, is func(schema.CronJob) bool) func(lines) []span {
+func findJob(title string, is func(schema.CronJob) bool) finder {
 	return func(l lines) []span {
 		var marked, plain []span
 		for i := 0; i < len(l); i++ {

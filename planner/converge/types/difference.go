@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // shownLimit bounds Difference.Is and Difference.Should, in characters.
@@ -47,6 +48,29 @@ func (c *comparison) state(is, should string) {
 	if is != should {
 		c.found = append(c.found, Difference{"ensure", is, should})
 	}
+}
+
+// present notes when the object is there and should not be, or the other way around. It reports whether it is there and
+// should be, so that there is more to compare.
+func (c *comparison) present(there bool) bool {
+	wanted := !schema.WantsAbsent(c.resource)
+	if there != wanted {
+		c.found = append(c.found, ensureDifference(there))
+	}
+	return there && wanted
+}
+
+// oneLine notes a parameter that is on several lines of a file.
+func (c *comparison) oneLine(parameter string, count int) {
+	c.found = append(c.found, Difference{parameter, fmt.Sprintf("on %d lines", count), "on one line"})
+}
+
+// ensureDifference is that of an object that is there and should not be, or the other way round.
+func ensureDifference(there bool) Difference {
+	if there {
+		return Difference{Parameter: "ensure", Is: "present", Should: "absent"}
+	}
+	return Difference{Parameter: "ensure", Is: "absent", Should: "present"}
 }
 
 func shorten(text string) string {

@@ -13,7 +13,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // The types host, cron, mount and ini_setting each look after an entry of a text file that they share with others:
@@ -77,39 +76,11 @@ type entries struct {
 	lost error // the kept copy is gone: a [gone]
 }
 
-// widen notes which of the parts of a line r says something of for the first time. take changes a former line, which is
-// given with the line as it is now, so that it has these parts as they are now.
-func (e *entries) widen(
-	r resource.Resource, parts []string, l lines, found []span, take func(former, now string, parts []string) string,
-) {
-	var fresh []string
-	for _, name := range parts {
-		if (r.Parameters.Has(name) || schema.WantsAbsent(r)) && !slices.Contains(e.Fields, name) {
-			fresh = append(fresh, name)
-		}
-	}
-	e.Fields = append(e.Fields, fresh...)
-	if len(fresh) > 0 && len(found) > 0 && len(e.Former) > 0 {
-		e.Former[0].Lines = []string{take(e.Former[0].Lines[0], l[found[0].from].text, fresh)}
-	}
-}
-
-// release forgets the parts of a line that r says nothing of, and returns them.
-func (e *entries) release(r resource.Resource) (released []string) {
-	var rest []string
-	for _, name := range e.Fields {
-		if r.Parameters.Has(name) || schema.WantsAbsent(r) {
-			rest = append(rest, name)
-		} else {
-			released = append(released, name)
-		}
-	}
-	e.Fields = rest
-	return released
-}
+// finder finds the lines of an entry in a file.
+type finder func(lines) []span
 
 // remember describes what is there of r's entry, which find finds, in a file.
-func (s *Session) remember(r resource.Resource, path string, find func(lines) []span) (entries, error) {
+func (s *Session) remember(r resource.Resource, path string, find finder) (entries, error) {
 	f, err := s.readText(path)
 	if err != nil {
 		return entries{}, err
@@ -194,14 +165,11 @@ func othersIn(s *Session, path string, each func(*ledger.Entry, entries) (bool, 
 }
 
 // former returns the entry as it was. A kept copy that is gone is reported by writeBack, when the rest is done.
-func (e *entries) former(s *Session, find func(lines) []span) ([]block, error) {
+func (e *entries) former(s *Session, find finder) ([]block, error) {
 	if e.Kept == "" {
 		return e.Former, nil
 	}
-	if _, err := keptAttributes(e.Kept); err != nil {
-		return nil, err
-	}
-	content, err := s.ReadFile(system.BackupPath + "/" + e.Kept)
+	content, _, err := s.kept(e.Kept)
 	if err != nil {
 		e.lost = copyGone(err, e.In)
 		_, err = AsGone(e.lost)
@@ -209,6 +177,22 @@ func (e *entries) former(s *Session, find func(lines) []span) ([]block, error) {
 	}
 	l := parseText(e.Kept, content).lines
 	return l.blocks(find(l)), nil
+}
+
+// undo brings the entry that find finds back: restored returns the lines with the former ones in place of those found.
+func (e entries) undo(
+	s *Session, find finder, a system.Attributes, restored func(l lines, found []span, former []block) lines,
+) error {
+	f, err := s.readText(e.In)
+	if err != nil {
+		return err
+	}
+	former, err := e.former(s, find)
+	if err != nil {
+		return err
+	}
+	f.lines = restored(f.lines, find(f.lines), former)
+	return e.writeBack(s, f, a)
 }
 
 // writeBack writes a file whose entry has its former content again, or removes it when slipway made it and nothing is
@@ -247,7 +231,7 @@ func (e entries) writeBack(s *Session, f *textFile, a system.Attributes) error {
 }
 
 // findsIn reports whether a function finds an entry in a file.
-func (s *Session) findsIn(path string, find func(lines) []span) (bool, error) {
+func (s *Session) findsIn(path string, find finder) (bool, error) {
 	f, err := s.readText(path)
 	return err == nil && len(find(f.lines)) > 0, err
 }

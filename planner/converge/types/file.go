@@ -15,7 +15,9 @@ import (
 )
 
 // fileType manages files, directories and links.
-type fileType struct{}
+type fileType struct {
+	recorded[fileType, fileBefore]
+}
 
 func (fileType) Declared() schema.Type { return schema.File{} }
 

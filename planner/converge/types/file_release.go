@@ -2,7 +2,6 @@ package types
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,20 +15,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// Release returns attributes, the content, and the kind, of what was there before. A file or link that slipway made
+// release returns attributes, the content, and the kind, of what was there before. A file or link that slipway made
 // goes, or becomes a new file, unless others have written into it.
-func (t fileType) Release(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (resource.Parameters, json.RawMessage, error) {
-	b, err := parseFileBefore(before)
-	if err != nil {
-		return nil, nil, err
-	}
+func (fileType) release(
+	_ context.Context, s *Session, r resource.Resource, rest *fileBefore,
+) (resource.Parameters, error) {
+	returning, b := resource.Parameters{}, *rest
 	kind, _, err := look(s, b.Path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	returning, rest := resource.Parameters{}, b
 	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool {
 		return !r.Parameters.Has(name) && name != saidContent
 	})
@@ -44,7 +39,7 @@ func (t fileType) Release(
 		(ensure == "" || ensure == filePresent || ensure == fileFile && b.Kind == fileFile):
 		rest.Said = slices.DeleteFunc(rest.Said, func(name string) bool { return name == saidContent })
 		if a, err = b.former(s, kind, returning); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		rest.Kept, kind = "", b.Kind
 	case b.Kind == fileAbsent && kind == fileAbsent && ensure == "": // it has gone
@@ -54,22 +49,18 @@ func (t fileType) Release(
 	case b.made(s, r, kind):
 		returning["ensure"], returning["content"], kind = fileFile, "", fileFile
 		if a, err = b.attributesOfNew(s, kind); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	case kind != b.Kind: // it is slipway's own
 		if a, err = b.attributesOfNew(s, kind); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if b.Kind == fileLink && kind == fileLink && (ensure == "" || ensure == filePresent) &&
 		(b.says("target") || returning["ensure"] == fileLink) {
 		returning["ensure"], returning["target"] = fileLink, string(b.Target)
 	}
-	if err := addAttributes(s, returning, a, r, kind); err != nil {
-		return nil, nil, err
-	}
-	text, err := json.Marshal(rest)
-	return returning, text, err
+	return returning, addAttributes(s, returning, a, r, kind)
 }
 
 // former adds what was there before, where kind is what is there now, to the parameters that return, and returns its

@@ -55,20 +55,22 @@ func (fileType) said(r resource.Resource, kind string) []string {
 
 func (b fileBefore) says(name string) bool { return slices.Contains(b.Said, name) }
 
-func (t fileType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+func (t fileType) capture(_ context.Context, s *Session, r resource.Resource) (fileBefore, error) {
 	b := fileBefore{Path: schema.FilePath(r)}
 	kind, info, err := look(s, b.Path)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
-	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
+	b.is(kind, info)
 	b.Said = t.said(r, kind)
 	b.writes(s, r)
 	b.share(t, s, r)
-	if err := b.keep(s, r); err != nil {
-		return nil, err
-	}
-	return json.Marshal(b)
+	return b, b.keep(s, r)
+}
+
+// is takes down what is there.
+func (b *fileBefore) is(kind string, info system.Info) {
+	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
 }
 
 // writes notes what r writes into a file that was not there before.
@@ -78,20 +80,14 @@ func (b *fileBefore) writes(s *Session, r resource.Resource) {
 	}
 }
 
-// Widen takes down what r says something of for the first time.
-func (t fileType) Widen(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (json.RawMessage, error) {
-	b, err := parseFileBefore(before)
-	if err != nil {
-		return nil, err
-	}
+// widen takes down what r says something of for the first time.
+func (t fileType) widen(_ context.Context, s *Session, r resource.Resource, b *fileBefore) error {
 	kind, info, err := look(s, b.Path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if b.Kind == fileAbsent && !b.says(saidContent) { // others have put there what is there now
-		b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
+		b.is(kind, info)
 	}
 	b.writes(s, r)
 	b.share(t, s, r)
@@ -103,10 +99,10 @@ func (t fileType) Widen(
 		switch {
 		case name == saidContent && b.Kind == fileFile:
 			if kind != fileFile { // it was replaced by hand
-				b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
+				b.is(kind, info)
 			}
 			if err := b.keep(s, r); err != nil {
-				return nil, err
+				return err
 			}
 		case b.Kind != kind:
 			// It was another thing, which had no such thing to bring back, or is gone.
@@ -120,7 +116,7 @@ func (t fileType) Widen(
 			b.GID = info.GID
 		}
 	}
-	return json.Marshal(b)
+	return nil
 }
 
 // keep keeps a copy of a file whose content may change, and what else it or a directory needs to be made anew.
@@ -142,22 +138,15 @@ func (b *fileBefore) keep(s *Session, r resource.Resource) (err error) {
 // Resolve follows the links in the path's directory: /var/run/x is /run/x.
 func (fileType) Resolve(s *Session, object string) string { return s.ResolveLinks(object, false) }
 
-func parseFileBefore(before json.RawMessage) (fileBefore, error) {
-	var b fileBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return b, fmt.Errorf("what the ledger says of the file is damaged: %w", err)
-	}
+// check is called by decode.
+func (b fileBefore) check() error {
 	if err := schema.CheckAbsolute(b.Path); err != nil {
-		return b, fmt.Errorf("what the ledger says of the file is damaged: path %w", err)
+		return fmt.Errorf("it is damaged: path %w", err)
 	}
-	return b, nil
+	return nil
 }
 
-func (fileType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
-	b, err := parseFileBefore(before)
-	if err != nil {
-		return false, err
-	}
+func (fileType) there(_ context.Context, s *Session, _ string, b fileBefore) (bool, error) {
 	kind, _, err := look(s, b.Path)
 	if errors.Is(err, syscall.ENOTDIR) {
 		return false, nil
@@ -165,11 +154,7 @@ func (fileType) There(_ context.Context, s *Session, _ string, before json.RawMe
 	return err == nil && kind != fileAbsent, err
 }
 
-func (fileType) Undo(_ context.Context, s *Session, _ string, before json.RawMessage) error {
-	b, err := parseFileBefore(before)
-	if err != nil {
-		return err
-	}
+func (fileType) undo(_ context.Context, s *Session, _ string, b fileBefore) error {
 	if err := s.directoryGone(b.Path, fmt.Sprintf("the %s %s that was there before", b.Kind, b.Path)); err != nil {
 		if _, other := AsGone(err); other == nil && b.Kind == fileAbsent {
 			return nil
@@ -285,7 +270,7 @@ func (b fileBefore) attributes() system.Attributes {
 
 // Unmade reports of a file that was not there before that it is not there now.
 func Unmade(s *Session, before json.RawMessage) bool {
-	b, err := parseFileBefore(before)
+	b, err := decode[fileBefore](before)
 	if err != nil || b.Kind != fileAbsent {
 		return false
 	}

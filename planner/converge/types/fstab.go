@@ -3,121 +3,38 @@ package types
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// fstabEntry is a line of /etc/fstab (fstab(5)).
-type fstabEntry struct {
-	device, point, fstype, options, dump, pass string
-}
-
-func parseFstab(text string) (fstabEntry, bool) {
-	f := mountFields(text)
-	if len(f) < 2 || strings.HasPrefix(f[0], "#") {
-		return fstabEntry{}, false
-	}
-	e := fstabEntry{
-		device: unescapeMount(f[0]), point: unescapeMount(f[1]), fstype: "auto", options: "defaults", dump: "0", pass: "0",
-	}
-	for i, field := range []*string{&e.fstype, &e.options, &e.dump, &e.pass} {
-		if i+2 < len(f) {
-			*field = unescapeMount(f[i+2])
+// fstab is a table of file systems (fstab(5)).
+var fstab = table{
+	path: "/etc/fstab", parts: []string{"device", "fstype", "options", "dump", "pass"},
+	fresh: row{"device": "", "fstype": "auto", "options": "defaults", "dump": "0", "pass": "0"},
+	parse: func(text string) (row, bool) {
+		f := mountFields(text)
+		if len(f) < 2 || strings.HasPrefix(f[0], "#") {
+			return row{}, false
 		}
-	}
-	return e, true
-}
-
-func (e fstabEntry) String() string {
-	fields := []string{e.device, e.point, e.fstype, e.options, e.dump, e.pass}
-	for i, f := range fields {
-		fields[i] = escapeMount(f)
-	}
-	return strings.Join(fields, "\t")
-}
-
-// with returns the entry with what r says of it; what it does not say stays, or is fstab's default.
-func (e fstabEntry) with(r resource.Resource) fstabEntry {
-	if e.point == "" {
-		e = fstabEntry{point: r.Title, fstype: "auto", options: "defaults", dump: "0", pass: "0"}
-	}
-	e.device = r.Parameters.StringOr("device", e.device)
-	e.fstype = r.Parameters.StringOr("fstype", e.fstype)
-	e.options = r.Parameters.StringOr("options", e.options)
-	if r.Parameters.Has("dump") {
-		e.dump = strconv.FormatInt(r.Parameters.Int("dump"), 10)
-	}
-	if r.Parameters.Has("pass") {
-		e.pass = strconv.FormatInt(r.Parameters.Int("pass"), 10)
-	}
-	return e
-}
-
-// mountParts are the parts of a line that stay as they are when the resource says nothing of them.
-var mountParts = []string{"fstype", "options", "dump", "pass"}
-
-// takeMount returns a line of fstab with some parts of another one.
-func takeMount(line, from string, parts []string) string {
-	e, _ := parseFstab(line)
-	was := e
-	other, _ := parseFstab(from)
-	for _, name := range parts {
-		switch name {
-		case "device":
-			e.device = other.device
-		case "fstype":
-			e.fstype = other.fstype
-		case "options":
-			e.options = other.options
-		case "dump":
-			e.dump = other.dump
-		case "pass":
-			e.pass = other.pass
+		e := row{"fstype": "auto", "options": "defaults", "dump": "0", "pass": "0"}
+		for i, field := range f[:min(len(f), len(fstabFields))] {
+			e[fstabFields[i]] = unescapeMount(field)
 		}
-	}
-	switch e {
-	case was:
-		return line
-	case other:
-		return from
-	}
-	return e.String()
+		return e, true
+	},
+	format: func(e row) string {
+		fields := make([]string, len(fstabFields))
+		for i, name := range fstabFields {
+			fields[i] = escapeMount(e[name])
+		}
+		return strings.Join(fields, "\t")
+	},
 }
+
+var fstabFields = []string{"device", "name", "fstype", "options", "dump", "pass"}
 
 // findMount finds the lines of a mount point.
-func findMount(point string) func(lines) []span {
-	return func(l lines) []span {
-		var out []span
-		for i, x := range l {
-			if e, ok := parseFstab(x.text); ok && path.IsAbs(e.point) && path.Clean(e.point) == point {
-				out = append(out, span{i, i + 1})
-			}
-		}
-		return out
-	}
-}
-
-// setMount brings the first line of r's mount point into the desired form, or adds it; an absent mount point loses all
-// its lines.
-func setMount(l lines, r resource.Resource) lines {
-	found := findMount(r.Title)(l)
-	switch {
-	case schema.WantsAbsent(r):
-		for _, x := range slices.Backward(found) {
-			l = l.remove(x)
-		}
-		return l
-	case len(found) == 0:
-		return l.insert(len(l), fstabEntry{}.with(r).String())
-	}
-	is, _ := parseFstab(l[found[0].from].text)
-	if should := is.with(r); should != is {
-		return l.replace(found[0], should.String())
-	}
-	return l
+func findMount(point string) finder {
+	return fstab.find(func(e row) bool { return path.IsAbs(e["name"]) && path.Clean(e["name"]) == point })
 }
 
 // mounted is what is mounted at a mount point: the uppermost of several.

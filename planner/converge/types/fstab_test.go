@@ -1,6 +1,7 @@
 package types
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,23 +10,26 @@ import (
 )
 
 func TestParseFstab(t *testing.T) {
-	for text, want := range map[string]fstabEntry{
-		"UUID=1 / ext4 errors=remount-ro 0 1":    {"UUID=1", "/", "ext4", "errors=remount-ro", "0", "1"},
-		"/dev/sdb\t/mnt/a\\040b\\011c xfs":       {"/dev/sdb", "/mnt/a b\tc", "xfs", "defaults", "0", "0"},
-		"  tmpfs /tmp tmpfs noexec 0 0 # mine":   {"tmpfs", "/tmp", "tmpfs", "noexec", "0", "0"},
-		`\134\134host /s cifs a\040b 0 0`:        {`\\host`, "/s", "cifs", "a b", "0", "0"},
-		`//nas/\043x /x cifs credentials=/c 1 2`: {"//nas/#x", "/x", "cifs", "credentials=/c", "1", "2"},
+	entry := func(device, name, fstype, options, dump, pass string) row {
+		return row{"device": device, "name": name, "fstype": fstype, "options": options, "dump": dump, "pass": pass}
+	}
+	for text, want := range map[string]row{
+		"UUID=1 / ext4 errors=remount-ro 0 1":    entry("UUID=1", "/", "ext4", "errors=remount-ro", "0", "1"),
+		"/dev/sdb\t/mnt/a\\040b\\011c xfs":       entry("/dev/sdb", "/mnt/a b\tc", "xfs", "defaults", "0", "0"),
+		"  tmpfs /tmp tmpfs noexec 0 0 # mine":   entry("tmpfs", "/tmp", "tmpfs", "noexec", "0", "0"),
+		`\134\134host /s cifs a\040b 0 0`:        entry(`\\host`, "/s", "cifs", "a b", "0", "0"),
+		`//nas/\043x /x cifs credentials=/c 1 2`: entry("//nas/#x", "/x", "cifs", "credentials=/c", "1", "2"),
 	} {
-		got, ok := parseFstab(text)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(fstabEntry{})); diff != "" || !ok {
+		got, ok := fstab.parse(text)
+		if diff := cmp.Diff(want, got); diff != "" || !ok {
 			t.Errorf("%s: %v %s", text, ok, diff)
 		}
-		if again, _ := parseFstab(got.String()); again != got {
-			t.Errorf("%s: written as %s", text, got)
+		if again, _ := fstab.parse(fstab.format(got)); !maps.Equal(again, got) {
+			t.Errorf("%s: written as %s", text, fstab.format(got))
 		}
 	}
 	for _, text := range []string{"", "# /dev/sda / ext4", "junk"} {
-		if e, ok := parseFstab(text); ok {
+		if e, ok := fstab.parse(text); ok {
 			t.Errorf("%q: %+v", text, e)
 		}
 	}
@@ -83,9 +87,9 @@ func FuzzFstab(f *testing.F) {
 			t.Skip("no case: validation refuses this mount before any file is read")
 		}
 		fuzzEditor(t, text, findMount(point), func(l lines) lines {
-			l = setMount(l, r)
+			l = fstab.set(l, findMount(point)(l), r)
 			if found := findMount(point)(l); !absent {
-				if e, _ := parseFstab(l[found[0].from].text); e.device != device || e.options != options {
+				if e, _ := fstab.parse(l[found[0].from].text); e["device"] != device || e["options"] != options {
 					t.Fatalf("%q reads as %+v", l.bytes(), e)
 				}
 			}

@@ -2,7 +2,6 @@ package types
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,7 +14,9 @@ import (
 )
 
 // groupType is Puppet's group: a group of the node's own database. Its members are set from the side of the users.
-type groupType struct{}
+type groupType struct {
+	recorded[groupType, groupBefore]
+}
 
 func (groupType) Declared() schema.Type { return schema.Group{} }
 
@@ -45,57 +46,33 @@ func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Di
 	return nil, nil
 }
 
-// ensureDifference is that of an object that is there and should not be, or the other way round.
-func ensureDifference(there bool) Difference {
-	if there {
-		return Difference{Parameter: "ensure", Is: "present", Should: "absent"}
-	}
-	return Difference{Parameter: "ensure", Is: "absent", Should: "present"}
-}
-
-func (groupType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+func (groupType) capture(_ context.Context, s *Session, r resource.Resource) (groupBefore, error) {
 	groups, err := s.Groups()
-	if err != nil {
-		return nil, err
-	}
 	b := captureGroup(groups, schema.AccountName(r), schema.AccountWanted(r))
 	b.Said = r.Parameters.Has("gid")
-	return json.Marshal(b)
+	return b, err
 }
 
-// Widen takes down the id when r is the first to say something of it.
-func (groupType) Widen(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (json.RawMessage, error) {
-	var b groupBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, fmt.Errorf("group %q: the ledger's record of what was there before: %w", r.Title, err)
-	}
+// widen takes down the id when r is the first to say something of it.
+func (groupType) widen(_ context.Context, s *Session, r resource.Resource, b *groupBefore) error {
 	groups, err := s.Groups()
-	if err != nil {
-		return nil, err
-	}
 	if g, there := groups[b.Name]; there && !b.Said && r.Parameters.Has("gid") {
 		b.Said, b.GID = true, g.GID
 	}
-	return json.Marshal(b)
+	return err
 }
 
-// Release returns the id that the group had or, where slipway made it with the one that was given, the one that
+// release returns the id that the group had or, where slipway made it with the one that was given, the one that
 // groupadd gives.
-func (groupType) Release(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (resource.Parameters, json.RawMessage, error) {
-	var b groupBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, nil, fmt.Errorf("group %q: the ledger's record of what was there before: %w", r.Title, err)
-	}
+func (groupType) release(
+	_ context.Context, s *Session, r resource.Resource, b *groupBefore,
+) (resource.Parameters, error) {
 	if !b.Want || !b.Said || r.Parameters.Has("gid") {
-		return nil, before, nil
+		return nil, nil
 	}
 	groups, err := s.Groups()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	gid, used := b.GID, map[int]bool{}
 	for name, g := range groups {
@@ -105,12 +82,11 @@ func (groupType) Release(
 	}
 	if !b.Existed && (gid == 0 || used[gid]) {
 		if gid, err = newID(s, "GID", r.Parameters.Bool("system"), used); err != nil {
-			return nil, nil, fmt.Errorf("group %q: %w", b.Name, err)
+			return nil, fmt.Errorf("group %q: %w", b.Name, err)
 		}
 	}
 	b.Said = false
-	rest, err := json.Marshal(b)
-	return resource.Parameters{"gid": int64(gid)}, rest, err
+	return resource.Parameters{"gid": int64(gid)}, nil
 }
 
 func captureGroup(groups map[string]system.Group, name string, want bool) groupBefore {
@@ -162,21 +138,13 @@ func runShadow(ctx context.Context, s *Session, tool string, args ...string) err
 	return mustRun(ctx, s, system.Command{Argv: append([]string{tool}, args...)})
 }
 
-func (groupType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
-	var b groupBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, err
-	}
+func (groupType) there(_ context.Context, s *Session, _ string, b groupBefore) (bool, error) {
 	groups, err := s.Groups()
 	return groups[b.Name].Name != "", err
 }
 
-// Undo deletes a group that slipway made, and gives one that was there before its id, or itself with its members, back.
-func (groupType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
-	var b groupBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return fmt.Errorf("group %q: the ledger's record of what was there before: %w", title, err)
-	}
+// undo deletes a group that slipway made, and gives one that was there before its id, or itself with its members, back.
+func (groupType) undo(ctx context.Context, s *Session, _ string, b groupBefore) error {
 	if err := undoGroup(ctx, s, b); err != nil {
 		return fmt.Errorf("group %q: %w", b.Name, err)
 	}

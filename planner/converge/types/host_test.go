@@ -173,13 +173,13 @@ func TestHostUndoAmongForeignEdits(t *testing.T) {
 			}
 			host := resource.Resource{Type: "host", Title: title, Parameters: p}
 			changes = append(changes, applied{title, schema.HostFamily(host), l.blocks(findHost(title, schema.HostFamily(host))(l))})
-			l = parseLines(applyHost(l, host).bytes())
+			l = parseLines(hosts.set(l, hostOf(host)(l), host).bytes())
 		}
 		now, at, edit := l.bytes(), r.IntN(8), pick(r, "insert", "change", "delete")
 		l = parseLines(editOthers(l, at, edit).bytes())
 		for _, c := range slices.Backward(changes) {
 			for range 2 {
-				l = parseLines(undoHost(l, findHost(c.title, c.family)(l), c.former, []string{"ip"}).bytes())
+				l = parseLines(hosts.undo(l, findHost(c.title, c.family)(l), c.former, nil).bytes())
 			}
 		}
 		back := l.bytes()
@@ -211,7 +211,7 @@ const foreignHost = "10.7.7.7 foreign"
 func editOthers(l lines, at int, edit string) lines {
 	var others []int
 	for i, x := range l {
-		if e, ok := parseHost(x.text); !ok || !slices.Contains([]string{"localhost", "db", "web", "new"}, strings.ToLower(e.name)) {
+		if e, ok := hosts.parse(x.text); !ok || !slices.Contains([]string{"localhost", "db", "web", "new"}, strings.ToLower(e["name"])) {
 			others = append(others, i)
 		}
 	}
@@ -252,8 +252,8 @@ func FuzzHosts(f *testing.F) {
 		if absent {
 			r.Parameters["ensure"] = "absent"
 		}
-		fuzzEditor(t, text, findHost(title, schema.HostFamily(r)), func(l lines) lines { return applyHost(l, r) }, func(l lines, former []block) lines {
-			return undoHost(l, findHost(title, schema.HostFamily(r))(l), former, append([]string{"ip"}, hostParts...))
+		fuzzEditor(t, text, findHost(title, schema.HostFamily(r)), func(l lines) lines { return hosts.set(l, hostOf(r)(l), r) }, func(l lines, former []block) lines {
+			return hosts.undo(l, hostOf(r)(l), former, hosts.parts[1:])
 		})
 	})
 }

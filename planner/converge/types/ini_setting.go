@@ -1,8 +1,8 @@
 package types
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +18,9 @@ import (
 
 // iniType looks after one setting of an ini file (the module puppetlabs-inifile). It changes the value in its line, and
 // keeps everything else byte for byte.
-type iniType struct{}
+type iniType struct {
+	recorded[iniType, iniBefore]
+}
 
 func (iniType) Declared() schema.Type { return schema.IniSetting{} }
 
@@ -50,84 +52,52 @@ func (iniType) Check(_ context.Context, s *Session, r resource.Resource) ([]Diff
 	}
 	c := comparison{resource: r}
 	values := p.values(f.lines)
-	switch {
-	case schema.WantsAbsent(r) && len(values) > 0:
-		c.state("present", "absent")
-	case !schema.WantsAbsent(r) && len(values) == 0:
-		c.state("absent", "present")
-	case !schema.WantsAbsent(r):
-		should := r.Parameters.String("value")
-		for _, is := range values {
-			if is != should {
-				c.text("value", is, should)
-				break
-			}
-		}
-		if len(values) > 1 {
-			c.found = append(c.found, Difference{"setting", fmt.Sprintf("on %d lines", len(values)), "on one line"})
-		}
+	if !c.present(len(values) > 0) {
+		return c.found, nil
+	}
+	should := r.Parameters.String("value")
+	if i := slices.IndexFunc(values, func(is string) bool { return is != should }); i >= 0 {
+		c.text("value", values[i], should)
+	}
+	if len(values) > 1 {
+		c.oneLine("setting", len(values))
 	}
 	return c.found, nil
 }
 
-func (iniType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+func (iniType) capture(_ context.Context, s *Session, r resource.Resource) (b iniBefore, err error) {
 	p := placeOf(r)
 	e, err := s.remember(r, p.Path, p.find)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	f, err := s.readText(p.Path)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	// A missing directory is an error of Apply: slipway makes none here, so it removes none either.
 	e.Made = nil
-	b := iniBefore{
+	b = iniBefore{
 		entries: e, iniPlace: p, SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0,
 		Blank: p.wantsBlank(f.lines), Unended: unended(f.lines),
 	}
-	if p.Section != "" && b.SectionThere {
-		if err := b.inheritSection(s); err != nil {
-			return nil, err
-		}
-	}
-	if err := b.inheritEnd(s); err != nil {
-		return nil, err
-	}
-	return json.Marshal(b)
+	return b, b.inherit(s)
 }
 
-// inheritEnd corrects b for a last line that has an end only because slipway gave it one for another setting.
-func (b *iniBefore) inheritEnd(s *Session) error {
+// inherit corrects b for a section, and for an end of the last line, that are there only because slipway made them for
+// another setting.
+func (b *iniBefore) inherit(s *Session) error {
 	_, err := othersIn(s, b.In, func(e *ledger.Entry, _ entries) (bool, error) {
-		var other iniBefore
-		if e.Type != "ini_setting" || b.Unended != "" {
-			return false, nil
-		}
-		if err := json.Unmarshal(e.Before, &other); err != nil {
-			return false, err
-		}
-		b.Unended = other.Unended
-		return b.Unended != "", nil
-	})
-	return err
-}
-
-// inheritSection corrects b for a section that is there only because slipway made it for another setting.
-func (b *iniBefore) inheritSection(s *Session) error {
-	_, err := othersIn(s, b.In, func(e *ledger.Entry, _ entries) (bool, error) {
-		var other iniBefore
 		if e.Type != "ini_setting" {
 			return false, nil
 		}
-		if err := json.Unmarshal(e.Before, &other); err != nil {
-			return false, err
-		}
-		made := !other.SectionThere && other.Section == b.Section && other.Prefix == b.Prefix && other.Suffix == b.Suffix
-		if made {
+		other, err := decode[iniBefore](e.Before)
+		b.Unended = cmp.Or(b.Unended, other.Unended)
+		if b.SectionThere && !other.SectionThere && other.Section == b.Section &&
+			other.Prefix == b.Prefix && other.Suffix == b.Suffix {
 			b.SectionThere, b.Blank = false, other.Blank
 		}
-		return made, nil
+		return false, err
 	})
 	return err
 }
@@ -166,7 +136,7 @@ func (iniType) Apply(_ context.Context, s *Session, r resource.Resource) error {
 	return err
 }
 
-// ownIni returns what the ledger holds of the resource at work, nil when it holds nothing.
+// ownIni returns what the ledger has of the resource at work, nil when it has nothing.
 func ownIni(s *Session) (*iniBefore, error) {
 	if s.Ledger == nil {
 		return nil, nil
@@ -175,42 +145,21 @@ func ownIni(s *Session) (*iniBefore, error) {
 	if e == nil || len(e.Before) == 0 {
 		return nil, nil
 	}
-	var b iniBefore
-	if err := json.Unmarshal(e.Before, &b); err != nil {
-		return nil, fmt.Errorf("what was there before: %w", err)
-	}
-	return &b, nil
+	b, err := decode[iniBefore](e.Before)
+	return &b, err
 }
 
-func (iniType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
-	var b iniBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, err
-	}
+func (iniType) there(_ context.Context, s *Session, _ string, b iniBefore) (bool, error) {
 	return s.findsIn(b.Path, b.find)
-}
-
-func (iniType) Undo(_ context.Context, s *Session, _ string, before json.RawMessage) error {
-	var b iniBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return fmt.Errorf("what was there before: %w", err)
-	}
-	f, err := s.readText(b.Path)
-	if err != nil {
-		return err
-	}
-	former, err := b.former(s, b.find)
-	if err != nil {
-		return err
-	}
-	f.lines = b.undo(f.lines, former)
-	return b.writeBack(s, f, system.Attributes{})
 }
 
 // undo brings the setting's former lines back. All lines that it has now count as slipway's, because set wrote them
 // all.
-func (b iniBefore) undo(l lines, former []block) lines {
-	found := b.find(l)
+func (iniType) undo(_ context.Context, s *Session, _ string, b iniBefore) error {
+	return b.undo(s, b.find, system.Attributes{}, b.restored)
+}
+
+func (b iniBefore) restored(l lines, found []span, former []block) lines {
 	l = l.restore(found, former, len(found))
 	if !b.SectionThere {
 		l = b.removeSection(l, b.Blank)

@@ -223,6 +223,6 @@ func FuzzIni(f *testing.F) {
 				t.Fatalf("%q: set to %q, it has the values %q", l.bytes(), value, values)
 			}
 			return l
-		}, b.undo)
+		}, func(l lines, former []block) lines { return b.restored(l, b.find(l), former) })
 	})
 }

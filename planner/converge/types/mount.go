@@ -2,10 +2,8 @@ package types
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
@@ -15,14 +13,13 @@ import (
 
 // mountType looks after a line of /etc/fstab and what is mounted. It never shows options to the commands that it runs,
 // because they may hold a password: mount(8) reads them from fstab.
-type mountType struct{}
+type mountType struct {
+	recorded[mountType, mountBefore]
+}
 
 func (mountType) Declared() schema.Type { return schema.Mount{} }
 
-const (
-	fstabPath     = "/etc/fstab"
-	mountinfoPath = "/proc/self/mountinfo"
-)
+const mountinfoPath = "/proc/self/mountinfo"
 
 func mountEnsure(r resource.Resource) string {
 	ensure := r.Parameters.StringOr("ensure", "mounted")
@@ -62,7 +59,7 @@ func (mountType) Resolve(s *Session, object string) string {
 }
 
 func (t mountType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
-	f, err := s.readText(fstabPath)
+	f, err := s.readText(fstab.path)
 	if err != nil {
 		return nil, err
 	}
@@ -76,15 +73,9 @@ func (t mountType) Check(_ context.Context, s *Session, r resource.Resource) ([]
 	if schema.WantsAbsent(r) || len(found) == 0 {
 		return c.found, nil
 	}
-	is, _ := parseFstab(f.lines[found[0].from].text)
-	should := is.with(r)
-	c.text("device", is.device, should.device)
-	c.text("fstype", is.fstype, should.fstype)
-	c.text("options", is.options, should.options)
-	c.text("dump", is.dump, should.dump)
-	c.text("pass", is.pass, should.pass)
-	if live != nil && mountEnsure(r) == "mounted" && is.options == should.options {
-		have, want := live.against(should.options)
+	is, should := fstab.compare(&c, f.lines, found)
+	if live != nil && mountEnsure(r) == "mounted" && is["options"] == should["options"] {
+		have, want := live.against(should["options"])
 		c.text("options", strings.Join(have, ","), strings.Join(want, ","))
 	}
 	return c.found, nil
@@ -105,78 +96,50 @@ func mountState(should string, inFstab, live bool) string {
 	return "unmounted"
 }
 
-func (t mountType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
-	e, err := s.remember(r, fstabPath, findMount(r.Title))
-	if err != nil {
-		return nil, err
+func (t mountType) capture(_ context.Context, s *Session, r resource.Resource) (mountBefore, error) {
+	e, err := s.remember(r, fstab.path, findMount(r.Title))
+	b := mountBefore{entries: e}
+	if err == nil {
+		err = t.note(s, r, &b, nil)
 	}
-	return t.widen(s, r, mountBefore{entries: e}, nil)
+	return b, err
 }
 
-// Widen takes down what is mounted, and parts of the line, when r is the first to say something of them.
-func (t mountType) Widen(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (json.RawMessage, error) {
-	var b mountBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, fmt.Errorf("what was there before: %w", err)
-	}
-	f, err := s.readText(fstabPath)
+// widen takes down what is mounted, and parts of the line, when r is the first to say something of them.
+func (t mountType) widen(_ context.Context, s *Session, r resource.Resource, b *mountBefore) error {
+	f, err := s.readText(fstab.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return t.widen(s, r, b, f.lines)
+	return t.note(s, r, b, f.lines)
 }
 
-// Release returns parts of the line that was there, or fstab's defaults for a line that slipway made, and what was
+// release returns parts of the line that was there, or fstab's defaults for a line that slipway made, and what was
 // mounted when the resource no longer says anything of that.
-func (mountType) Release(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (resource.Parameters, json.RawMessage, error) {
-	var b mountBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, nil, fmt.Errorf("what was there before: %w", err)
-	}
-	former, err := b.former(s, findMount(r.Title))
-	if err != nil {
-		return nil, nil, err
-	}
-	was := fstabEntry{}.with(resource.Resource{Title: r.Title})
-	if len(former) > 0 {
-		was, _ = parseFstab(former[0].Lines[0])
-	}
-	values := map[string]string{"fstype": was.fstype, "options": was.options, "dump": was.dump, "pass": was.pass}
-	returning := resource.Parameters{}
-	for _, name := range b.release(r) {
-		returning[name] = values[name]
-		if n, err := strconv.ParseInt(values[name], 10, 64); err == nil && (name == "dump" || name == "pass") {
-			returning[name] = n
-		}
-	}
-	if b.Said && mountEnsure(r) == "present" {
+func (mountType) release(
+	_ context.Context, s *Session, r resource.Resource, b *mountBefore,
+) (resource.Parameters, error) {
+	returning, err := fstab.release(s, &b.entries, r, findMount(r.Title))
+	if err == nil && b.Said && mountEnsure(r) == "present" {
 		if returning["ensure"] = "unmounted"; b.Mounted != nil {
 			returning["ensure"] = "mounted"
 		}
 		b.Said, b.Mounted = false, nil
 	}
-	rest, err := json.Marshal(b)
-	return returning, rest, err
+	return returning, err
 }
 
-func (t mountType) widen(s *Session, r resource.Resource, b mountBefore, fstab lines) (json.RawMessage, error) {
-	b.widen(r, mountParts, fstab, findMount(r.Title)(fstab), takeMount)
+func (t mountType) note(s *Session, r resource.Resource, b *mountBefore, l lines) (err error) {
+	fstab.widen(&b.entries, r, l, findMount(r.Title)(l))
 	if !b.Said && mountEnsure(r) != "present" {
-		live, err := t.mounted(s, r.Title)
-		if err != nil {
-			return nil, err
-		}
-		b.Said, b.Mounted = true, live
+		b.Said = true
+		b.Mounted, err = t.mounted(s, r.Title)
 	}
-	return json.Marshal(b)
+	return err
 }
 
 func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
-	f, err := s.readText(fstabPath)
+	f, err := s.readText(fstab.path)
 	if err != nil {
 		return err
 	}
@@ -185,11 +148,11 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 		return err
 	}
 	former := f.lines
-	f.lines = setMount(f.lines, r)
+	f.lines = fstab.set(f.lines, findMount(r.Title)(f.lines), r)
 	ensure := mountEnsure(r)
 	if live != nil && (ensure == "absent" || ensure == "unmounted" ||
 		ensure == "mounted" && movesMount(former, f.lines, *live, r.Title)) {
-		if err := t.unmount(ctx, s, r.Title); err != nil {
+		if err := t.run(ctx, s, "unmount", r.Title, "umount"); err != nil {
 			return err
 		}
 		live = nil
@@ -203,7 +166,7 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 	if live == nil {
 		return t.mount(ctx, s, r.Title)
 	}
-	if err := t.remount(ctx, s, r.Title); err != nil {
+	if err := t.run(ctx, s, "remount", r.Title, "mount", "-o", "remount"); err != nil {
 		// With the new line left in fstab, the next check would take the mount for as it should be.
 		f.there, f.read, f.lines = true, "", former
 		return errors.Join(err, f.write(s, system.Attributes{}))
@@ -213,8 +176,8 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 
 // announce makes systemd read fstab again when that is no longer as it was read. Its mount units are made from fstab:
 // with those of before it would go on to list what is gone, and might unmount what is mounted now.
-func (mountType) announce(ctx context.Context, s *Session, fstab *textFile) error {
-	if fstab.mark+string(fstab.lines.bytes()) == fstab.read {
+func (mountType) announce(ctx context.Context, s *Session, f *textFile) error {
+	if f.mark+string(f.lines.bytes()) == f.read {
 		return nil
 	}
 	if systemd, err := s.Exists("/run/systemd/system"); err != nil || !systemd {
@@ -229,29 +192,27 @@ func movesMount(former, now lines, live mounted, point string) bool {
 	if len(is) == 0 {
 		return false
 	}
-	b, _ := parseFstab(now[is[0].from].text)
+	b, _ := fstab.parse(now[is[0].from].text)
 	if len(was) == 0 {
-		return live.Source != b.device
+		return live.Source != b["device"]
 	}
-	a, _ := parseFstab(former[was[0].from].text)
-	return a.device != b.device || a.fstype != b.fstype
+	a, _ := fstab.parse(former[was[0].from].text)
+	return a["device"] != b["device"] || a["fstype"] != b["fstype"]
 }
 
-func (mountType) mount(ctx context.Context, s *Session, point string) error {
+func (t mountType) mount(ctx context.Context, s *Session, point string) error {
 	if info, err := s.Lstat(point); err == nil && !info.IsDir() && !info.IsRegular() && !info.IsLink() {
 		return fmt.Errorf("the mount point %s is neither a directory nor a file", point)
 	} else if err != nil {
 		return fmt.Errorf("the mount point: %w; make the directory first, and require it", err)
 	}
-	if err := mustRun(ctx, s, system.Command{Argv: []string{"mount", point}}); err != nil {
-		return fmt.Errorf("mount %s: %w", point, err)
-	}
-	return nil
+	return t.run(ctx, s, "mount", point, "mount")
 }
 
-func (mountType) unmount(ctx context.Context, s *Session, point string) error {
-	if err := mustRun(ctx, s, system.Command{Argv: []string{"umount", point}}); err != nil {
-		return fmt.Errorf("unmount %s: %w", point, err)
+// run runs a command for a mount point; verb says what it does.
+func (mountType) run(ctx context.Context, s *Session, verb, point string, command ...string) error {
+	if err := mustRun(ctx, s, system.Command{Argv: append(command, point)}); err != nil {
+		return fmt.Errorf("%s %s: %w", verb, point, err)
 	}
 	return nil
 }
@@ -265,32 +226,21 @@ func (t mountType) Refresh(ctx context.Context, s *Session, r resource.Resource)
 	if ensure := mountEnsure(r); ensure != "mounted" && ensure != "present" {
 		return nil
 	}
-	return t.remount(ctx, s, r.Title)
+	return t.run(ctx, s, "remount", r.Title, "mount", "-o", "remount")
 }
 
-func (mountType) remount(ctx context.Context, s *Session, point string) error {
-	if err := mustRun(ctx, s, system.Command{Argv: []string{"mount", "-o", "remount", point}}); err != nil {
-		return fmt.Errorf("remount %s: %w", point, err)
-	}
-	return nil
-}
-
-func (t mountType) There(_ context.Context, s *Session, title string, _ json.RawMessage) (bool, error) {
+func (t mountType) there(_ context.Context, s *Session, title string, _ mountBefore) (bool, error) {
 	live, err := t.mounted(s, title)
 	if err != nil || live != nil {
 		return live != nil, err
 	}
-	return s.findsIn(fstabPath, findMount(title))
+	return s.findsIn(fstab.path, findMount(title))
 }
 
-// Undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by
+// undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by
 // its line, and mounts again what was mounted.
-func (t mountType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
-	var b mountBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return fmt.Errorf("what was there before: %w", err)
-	}
-	f, err := s.readText(fstabPath)
+func (t mountType) undo(ctx context.Context, s *Session, title string, b mountBefore) error {
+	f, err := s.readText(fstab.path)
 	if err != nil {
 		return err
 	}
@@ -303,17 +253,12 @@ func (t mountType) Undo(ctx context.Context, s *Session, title string, before js
 		return err
 	}
 	if live != nil && b.Said && (b.Mounted == nil || live.Source != b.Mounted.Source || live.FSType != b.Mounted.FSType) {
-		if err := t.unmount(ctx, s, title); err != nil {
+		if err := t.run(ctx, s, "unmount", title, "umount"); err != nil {
 			return err
 		}
 		live = nil
 	}
-	found := findMount(title)(f.lines)
-	if len(found) > 0 && len(former) > 0 {
-		parts := append([]string{"device"}, b.Fields...)
-		former[0].Lines = []string{takeMount(f.lines[found[0].from].text, former[0].Lines[0], parts)}
-	}
-	f.lines = f.lines.restore(found, former, 1)
+	f.lines = fstab.undo(f.lines, findMount(title)(f.lines), former, b.Fields)
 	if err := b.writeBack(s, f, system.Attributes{}); err != nil {
 		return err
 	}

@@ -14,7 +14,9 @@ import (
 )
 
 // packageType is Puppet's package: software that the node's package manager installs.
-type packageType struct{}
+type packageType struct {
+	recorded[packageType, packageBefore]
+}
 
 func (packageType) Declared() schema.Type { return schema.Package{} }
 
@@ -127,17 +129,17 @@ func comparePackage(
 
 func packageError(w packageWant, err error) error { return fmt.Errorf("package %q: %w", w.name, err) }
 
-func (t packageType) Capture(ctx context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+func (t packageType) capture(ctx context.Context, s *Session, r resource.Resource) (b packageBefore, err error) {
 	want := wantPackage(r)
 	m, provider, err := managerOf(s, r)
 	if err != nil {
-		return nil, packageError(want, err)
+		return b, packageError(want, err)
 	}
 	state, err := m.state(ctx, s, want.name)
 	if err != nil {
-		return nil, packageError(want, err)
+		return b, packageError(want, err)
 	}
-	b := packageBefore{
+	b = packageBefore{
 		Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,
 		Conffiles: state.condition == conditionConffiles,
 	}
@@ -146,16 +148,16 @@ func (t packageType) Capture(ctx context.Context, s *Session, r resource.Resourc
 	}
 	differences, err := t.Check(ctx, s, r)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	others, err := alongside(s, provider, want)
+	if err == nil {
+		err = m.capture(ctx, s, want, len(differences) > 0, others, &b)
+	}
 	if err != nil {
-		return nil, packageError(want, err)
+		err = packageError(want, err)
 	}
-	if err := m.capture(ctx, s, want, len(differences) > 0, others, &b); err != nil {
-		return nil, packageError(want, err)
-	}
-	return json.Marshal(b)
+	return b, err
 }
 
 // Resolve leaves the node's own architecture out of the name, where dpkg's database says it.
@@ -253,16 +255,10 @@ func (t packageType) verify(ctx context.Context, s *Session, r resource.Resource
 	return fmt.Errorf("the package manager reported success, yet it is %s, not %s", d.Is, d.Should)
 }
 
-// Widen forgets the companions that an undo was about to take away: they stay.
-func (packageType) Widen(
-	_ context.Context, _ *Session, _ resource.Resource, before json.RawMessage,
-) (json.RawMessage, error) {
-	var b packageBefore
-	if err := json.Unmarshal(before, &b); err != nil || len(b.Leaving) == 0 {
-		return before, err
-	}
+// widen forgets the companions that an undo was about to take away: they stay.
+func (packageType) widen(_ context.Context, _ *Session, _ resource.Resource, b *packageBefore) error {
 	b.Leaving = nil
-	return json.Marshal(b)
+	return nil
 }
 
 // Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are
@@ -270,9 +266,9 @@ func (packageType) Widen(
 func (packageType) Resume(
 	ctx context.Context, s *Session, before json.RawMessage, undo bool,
 ) ([]Difference, error) {
-	var b packageBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, fmt.Errorf("the ledger's record of what was there before: %w", err)
+	b, err := decode[packageBefore](before)
+	if err != nil {
+		return nil, err
 	}
 	w := packageWant{name: b.Name}
 	m, _, err := findManager(s, b.Provider)
@@ -307,9 +303,9 @@ func (packageType) verifyCompanions(ctx context.Context, s *Session, r resource.
 	if e == nil {
 		return nil
 	}
-	var b packageBefore
-	if err := json.Unmarshal(e.Before, &b); err != nil {
-		return fmt.Errorf("the ledger's record of what was there before: %w", err)
+	b, err := decode[packageBefore](e.Before)
+	if err != nil {
+		return err
 	}
 	if err := companionsInOrder(ctx, s, m, b); err != nil {
 		return errors.Join(err, transaction)
@@ -332,11 +328,7 @@ func companionsInOrder(ctx context.Context, s *Session, m packageManager, b pack
 	return nil
 }
 
-func (packageType) There(ctx context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
-	var b packageBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, err
-	}
+func (packageType) there(ctx context.Context, s *Session, _ string, b packageBefore) (bool, error) {
 	m, _, err := findManager(s, b.Provider)
 	if err != nil {
 		return false, err
@@ -345,14 +337,10 @@ func (packageType) There(ctx context.Context, s *Session, _ string, before json.
 	return state.there(), err
 }
 
-// Undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before
+// undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before
 // stays, in the version that it has by now; one that was there and was taken away comes back, in its former version if
 // that can still be had.
-func (packageType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
-	var b packageBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return fmt.Errorf("package %q: the ledger's record of what was there before: %w", title, err)
-	}
+func (packageType) undo(ctx context.Context, s *Session, _ string, b packageBefore) error {
 	w := packageWant{name: b.Name}
 	m, _, err := findManager(s, b.Provider)
 	if err != nil {

@@ -2,7 +2,6 @@ package types
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -15,7 +14,9 @@ import (
 )
 
 // serviceType is Puppet's service: whether a service runs, and whether it is started at boot.
-type serviceType struct{}
+type serviceType struct {
+	recorded[serviceType, serviceBefore]
+}
 
 func (serviceType) Declared() schema.Type { return schema.Service{} }
 
@@ -176,16 +177,19 @@ func (serviceType) stateOf(
 ) (m serviceManager, provider, unit string, is serviceState, err error) {
 	m, provider, unit, err = serviceOf(s, r)
 	if err != nil {
-		return nil, "", "", is, err
+		return nil, "", "", is, serviceError(r, err)
 	}
 	states, err := serviceStates(ctx, s, m, provider, []string{unit})
+	if err != nil {
+		err = serviceError(r, err)
+	}
 	return m, provider, unit, states[unit], err
 }
 
 func (t serviceType) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	_, _, _, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
-		return nil, serviceError(r, err)
+		return nil, err
 	}
 	return compareService(is, wantService(r)), nil
 }
@@ -224,45 +228,29 @@ func compareService(is serviceState, want serviceWant) []Difference {
 	return out
 }
 
-func (t serviceType) Capture(ctx context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+func (t serviceType) capture(ctx context.Context, s *Session, r resource.Resource) (serviceBefore, error) {
 	_, provider, unit, is, err := t.stateOf(ctx, s, r)
-	if err != nil {
-		return nil, serviceError(r, err)
-	}
 	b := serviceBefore{Unit: unit, Provider: provider, Exists: is.exists}
 	b.widen(wantService(r), is)
-	return json.Marshal(b)
+	return b, err
 }
 
-// Widen takes down what r says something of for the first time.
-func (t serviceType) Widen(
-	ctx context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (json.RawMessage, error) {
-	var b serviceBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, serviceError(r, err)
-	}
+// widen takes down what r says something of for the first time.
+func (t serviceType) widen(ctx context.Context, s *Session, r resource.Resource, b *serviceBefore) error {
 	_, _, _, is, err := t.stateOf(ctx, s, r)
-	if err != nil {
-		return nil, serviceError(r, err)
-	}
 	b.widen(wantService(r), is)
-	return json.Marshal(b)
+	return err
 }
 
-// Release returns whether the service ran and was enabled. What did not exist before stays as it is.
-func (t serviceType) Release(
-	ctx context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (resource.Parameters, json.RawMessage, error) {
-	var b serviceBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, nil, serviceError(r, err)
-	}
+// release returns whether the service ran and was enabled. What did not exist before stays as it is.
+func (t serviceType) release(
+	ctx context.Context, s *Session, r resource.Resource, b *serviceBefore,
+) (resource.Parameters, error) {
 	_, _, _, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
-		return nil, nil, serviceError(r, err)
+		return nil, err
 	}
-	was, returning := b, resource.Parameters{}
+	was, returning := *b, resource.Parameters{}
 	if r.Parameters.Has("ensure") {
 		was.Active = ""
 	} else {
@@ -285,8 +273,7 @@ func (t serviceType) Release(
 			}
 		}
 	}
-	rest, err := json.Marshal(b)
-	return returning, rest, err
+	return returning, nil
 }
 
 func (b *serviceBefore) widen(want serviceWant, is serviceState) {
@@ -332,7 +319,7 @@ const aliasLimit = 8
 func (t serviceType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	m, _, unit, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
-		return serviceError(r, err)
+		return err
 	}
 	want := wantService(r)
 	if !is.exists && (want.active == running || want.enabled == enabled) {
@@ -359,7 +346,7 @@ func (t serviceType) Apply(ctx context.Context, s *Session, r resource.Resource)
 func (t serviceType) Refresh(ctx context.Context, s *Session, r resource.Resource) error {
 	m, _, unit, is, err := t.stateOf(ctx, s, r)
 	if err != nil {
-		return serviceError(r, err)
+		return err
 	}
 	switch want := wantService(r).active; {
 	case want == stopped, want == "" && is.active != running:
@@ -379,11 +366,7 @@ func (t serviceType) Refresh(ctx context.Context, s *Session, r resource.Resourc
 	return nil
 }
 
-func (serviceType) There(ctx context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
-	var b serviceBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, err
-	}
+func (serviceType) there(ctx context.Context, s *Session, _ string, b serviceBefore) (bool, error) {
 	m, _, err := findServiceManager(s, b.Provider)
 	if err != nil {
 		return false, err
@@ -392,14 +375,10 @@ func (serviceType) There(ctx context.Context, s *Session, _ string, before json.
 	return states[b.Unit].exists, err
 }
 
-// Undo brings back whether the service ran and was enabled, as far as the resource has said something of it. One that
+// undo brings back whether the service ran and was enabled, as far as the resource has said something of it. One that
 // did not exist before slipway is stopped, and disabled if slipway saw to that, so that nothing of it is left when its
 // files go; one that is gone needs nothing.
-func (serviceType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
-	var b serviceBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return fmt.Errorf("service %q: the ledger's record of what was there before: %w", title, err)
-	}
+func (serviceType) undo(ctx context.Context, s *Session, _ string, b serviceBefore) error {
 	fail := func(err error) error { return fmt.Errorf("service %q: %w", b.Unit, err) }
 	m, _, err := findServiceManager(s, b.Provider)
 	if err != nil {

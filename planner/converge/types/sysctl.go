@@ -2,7 +2,6 @@ package types
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,7 +18,9 @@ import (
 
 // sysctlType looks after a kernel parameter: its live value, below /proc/sys, and a file of its own in /etc/sysctl.d
 // that sets it at boot.
-type sysctlType struct{}
+type sysctlType struct {
+	recorded[sysctlType, sysctlBefore]
+}
 
 func (sysctlType) Declared() schema.Type { return schema.Sysctl{} }
 
@@ -143,36 +144,32 @@ func (sysctlType) contradicted(s *Session, r resource.Resource) (string, error) 
 	return value + " by " + by + ", which is read later", nil
 }
 
-func (t sysctlType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
-	var b sysctlBefore
-	live, err := t.live(s, r.Title)
-	if err != nil {
-		return nil, err
+func (t sysctlType) capture(_ context.Context, s *Session, r resource.Resource) (b sysctlBefore, err error) {
+	if b.Live, err = t.live(s, r.Title); err != nil {
+		return b, err
 	}
-	if b.Live = live; r.Sensitive() || !utf8.ValidString(live) { // JSON cannot hold anything else
+	if r.Sensitive() || !utf8.ValidString(b.Live) { // JSON cannot hold anything else
 		file, err := schema.SysctlPath(r.Title)
 		if err != nil {
-			return nil, err
+			return b, err
 		}
 		b.Live = ""
 		if b.LiveKept, err = s.Keep(file); err != nil {
-			return nil, err
+			return b, err
 		}
 	}
 	file := sysctlFile(r.Title)
 	there, err := s.Exists(file)
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	if there {
 		if b.File, err = s.Keep(file); err != nil {
-			return nil, err
+			return b, err
 		}
 	}
-	if b.Made, err = s.MissingAbove(file); err != nil {
-		return nil, err
-	}
-	return json.Marshal(b)
+	b.Made, err = s.MissingAbove(file)
+	return b, err
 }
 
 func (t sysctlType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
@@ -238,15 +235,11 @@ func (sysctlType) set(ctx context.Context, s *Session, key, value string) error 
 	return nil
 }
 
-func (t sysctlType) There(_ context.Context, s *Session, title string, _ json.RawMessage) (bool, error) {
+func (t sysctlType) there(_ context.Context, s *Session, title string, _ sysctlBefore) (bool, error) {
 	return s.Exists(sysctlFile(title))
 }
 
-func (t sysctlType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
-	var b sysctlBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return fmt.Errorf("what was there before: %w", err)
-	}
+func (t sysctlType) undo(ctx context.Context, s *Session, title string, b sysctlBefore) error {
 	left := t.undoFile(s, title, b)
 	if _, err := AsGone(left); err != nil {
 		return err
@@ -260,10 +253,7 @@ func (t sysctlType) Undo(ctx context.Context, s *Session, title string, before j
 	}
 	former := b.Live
 	if b.LiveKept != "" {
-		if _, err := keptAttributes(b.LiveKept); err != nil {
-			return err
-		}
-		content, err := s.ReadFile(path.Join(system.BackupPath, b.LiveKept))
+		content, _, err := s.kept(b.LiveKept)
 		if err != nil {
 			return copyGone(err, title)
 		}

@@ -14,7 +14,9 @@ import (
 )
 
 // userType is Puppet's user: a user of the node's own database.
-type userType struct{}
+type userType struct {
+	recorded[userType, userBefore]
+}
 
 func (userType) Declared() schema.Type { return schema.User{} }
 

@@ -3,7 +3,6 @@ package types
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"path"
 	"slices"
@@ -48,12 +47,9 @@ type userBefore struct {
 // userAttributes are the parameters whose former values can be brought back.
 var userAttributes = []string{"uid", "gid", "groups", "comment", "home", "shell", "password"}
 
-func (t userType) Capture(_ context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+func (userType) capture(_ context.Context, s *Session, r resource.Resource) (userBefore, error) {
 	b, err := captureUser(s, r)
-	if err != nil {
-		return nil, wrapUser(schema.AccountName(r), err)
-	}
-	return json.Marshal(b)
+	return b, wrapUser(b.Name, err)
 }
 
 func captureUser(s *Session, r resource.Resource) (userBefore, error) {
@@ -94,26 +90,20 @@ func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 	return b, b.keepHash(s, u)
 }
 
-// Widen takes down what r says something of for the first time.
-func (userType) Widen(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (json.RawMessage, error) {
-	var b userBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, wrapUser(schema.AccountName(r), err)
-	}
+// widen takes down what r says something of for the first time.
+func (userType) widen(_ context.Context, s *Session, r resource.Resource, b *userBefore) error {
 	users, err := s.Users()
 	if err != nil {
-		return nil, wrapUser(b.Name, err)
+		return wrapUser(b.Name, err)
 	}
 	groups, err := s.Groups()
 	if err != nil {
-		return nil, wrapUser(b.Name, err)
+		return wrapUser(b.Name, err)
 	}
 	u, there := users[b.Name]
 	switch {
 	case !b.Want, !there && b.Existed:
-		return before, nil
+		return nil
 	case !there:
 		b.note(r.Parameters)
 	default:
@@ -122,10 +112,7 @@ func (userType) Widen(
 	if err == nil && there && !b.Existed {
 		err = b.followHome(s, r.Parameters, u)
 	}
-	if err != nil {
-		return nil, wrapUser(b.Name, err)
-	}
-	return json.Marshal(b)
+	return wrapUser(b.Name, err)
 }
 
 // note takes down what is said of a user that slipway makes.

@@ -2,7 +2,6 @@ package types
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,21 +14,17 @@ import (
 // ownGroup is what Release returns besides parameters: the group of the user's name, to which gid returns, is made.
 const ownGroup = "own group"
 
-// Release returns what the user had. One that slipway made returns to what it had before the parameter was given or,
+// release returns what the user had. One that slipway made returns to what it had before the parameter was given or,
 // where that was from the first, to what useradd gives.
-func (userType) Release(
-	_ context.Context, s *Session, r resource.Resource, before json.RawMessage,
-) (resource.Parameters, json.RawMessage, error) {
-	var b userBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return nil, nil, wrapUser(schema.AccountName(r), err)
-	}
+func (userType) release(
+	_ context.Context, s *Session, r resource.Resource, b *userBefore,
+) (resource.Parameters, error) {
 	if !b.Want || !schema.AccountWanted(r) {
-		return nil, before, nil
+		return nil, nil
 	}
 	returning, err := b.returning(s, r)
 	if err != nil {
-		return nil, nil, wrapUser(b.Name, err)
+		return nil, wrapUser(b.Name, err)
 	}
 	listed := r.Parameters.Strings("groups")
 	other := func(group string) bool { return !slices.Contains(listed, group) }
@@ -42,8 +37,7 @@ func (userType) Release(
 	if !b.says("password") {
 		b.Hash = ""
 	}
-	rest, err := json.Marshal(b)
-	return returning, rest, err
+	return returning, nil
 }
 
 func (b userBefore) returning(s *Session, r resource.Resource) (resource.Parameters, error) {

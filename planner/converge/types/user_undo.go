@@ -3,8 +3,6 @@ package types
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -12,20 +10,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-func (userType) There(_ context.Context, s *Session, _ string, before json.RawMessage) (bool, error) {
-	var b userBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return false, err
-	}
+func (userType) there(_ context.Context, s *Session, _ string, b userBefore) (bool, error) {
 	users, err := s.Users()
 	return users[b.Name].Name != "", err
 }
 
-func (userType) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
-	var b userBefore
-	if err := json.Unmarshal(before, &b); err != nil {
-		return fmt.Errorf("user %q: the ledger's record of what was there before: %w", title, err)
-	}
+func (userType) undo(ctx context.Context, s *Session, _ string, b userBefore) error {
 	return wrapUser(b.Name, undoUser(ctx, s, b))
 }
 

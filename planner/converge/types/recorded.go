@@ -1,0 +1,108 @@
+package types
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// recorded is embedded by a type T that describes what was there before as a B. It gives T the methods of [Type],
+// [Finder], [Widener] and [Releaser] that take or return the text of that in the ledger.
+type recorded[T capturer[B], B any] struct{}
+
+// capturer is what T has in their place. It may have widen and release, too: see [Widener] and [Releaser].
+type capturer[B any] interface {
+	capture(ctx context.Context, s *Session, r resource.Resource) (B, error)
+	undo(ctx context.Context, s *Session, title string, before B) error
+	there(ctx context.Context, s *Session, title string, before B) (bool, error)
+}
+
+type widener[B any] interface {
+	widen(ctx context.Context, s *Session, r resource.Resource, before *B) error
+}
+
+type releaser[B any] interface {
+	release(ctx context.Context, s *Session, r resource.Resource, before *B) (resource.Parameters, error)
+}
+
+// decode reads what a type recorded.
+func decode[B any](before json.RawMessage) (b B, err error) {
+	if err = json.Unmarshal(before, &b); err == nil {
+		if c, ok := any(b).(interface{ check() error }); ok {
+			err = c.check()
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("the ledger's record of what was there before: %w", err)
+	}
+	return b, err
+}
+
+// encode returns a record as the ledger has it.
+func encode[B any](b B, err error) (json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(b)
+}
+
+// Capture implements [Type].
+func (recorded[T, B]) Capture(ctx context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
+	var t T
+	return encode(t.capture(ctx, s, r))
+}
+
+// Widen implements [Widener].
+func (recorded[T, B]) Widen(
+	ctx context.Context, s *Session, r resource.Resource, before json.RawMessage,
+) (json.RawMessage, error) {
+	var t T
+	w, ok := any(t).(widener[B])
+	if !ok {
+		return before, nil
+	}
+	b, err := decode[B](before)
+	if err == nil {
+		err = w.widen(ctx, s, r, &b)
+	}
+	return encode(b, err)
+}
+
+// Release implements [Releaser].
+func (recorded[T, B]) Release(
+	ctx context.Context, s *Session, r resource.Resource, before json.RawMessage,
+) (returning resource.Parameters, rest json.RawMessage, err error) {
+	var t T
+	released, ok := any(t).(releaser[B])
+	if !ok {
+		return nil, before, nil
+	}
+	b, err := decode[B](before)
+	if err == nil {
+		returning, err = released.release(ctx, s, r, &b)
+	}
+	rest, err = encode(b, err)
+	return returning, rest, err
+}
+
+// There implements [Finder].
+func (recorded[T, B]) There(ctx context.Context, s *Session, title string, before json.RawMessage) (bool, error) {
+	b, err := decode[B](before)
+	if err != nil {
+		return false, err
+	}
+	var t T
+	return t.there(ctx, s, title, b)
+}
+
+// Undo implements [Type].
+func (recorded[T, B]) Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error {
+	b, err := decode[B](before)
+	if err != nil {
+		return err
+	}
+	var t T
+	return t.undo(ctx, s, title, b)
+}
