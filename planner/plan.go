@@ -77,6 +77,10 @@ type Group struct {
 	// Order is the members in the order in which they are worked on between lock and unlock; nil: by name.
 	Order []string
 
+	// Batches are the owned nodes with tasks from pre_node to node, sorted, in the batches in which they are worked on;
+	// nil: all at once.
+	Batches [][]string
+
 	// After names the earlier groups that must be complete before this one starts, besides those that it depends on and
 	// those that share a node with it: its tasks require theirs, or read what their callbacks return. It matters only when
 	// several groups run at the same time, and is not part of the digest.

@@ -35,12 +35,15 @@ type call struct {
 	idle    int             // members of the group that are locked, or may be, while nobody works on them
 	left    []string        // nodes that the brake of the group keeps from being started
 	braked  bool
+	batch   int // of the group, from 1; 0: before the first or after the last
+	sound   int // nodes of the batch that have not failed
 }
 
 // round is a part of a call: it begins when the one before it is over.
 type round struct {
 	kind   Kind
 	window bool // its chains are lock windows
+	batch  int  // without chains: this batch starts, and its time; 0: what comes after the last one
 	chains []*chain
 	phases []int // in order
 }
@@ -108,7 +111,7 @@ func (m *Machine) work(c *call) bool {
 			ch := c.queue[0]
 			c.queue = c.queue[1:]
 			c.atWork++
-			if c.now.kind != Callback {
+			if c.now.takesPlace() {
 				m.free--
 			}
 			if c.now.window {
@@ -125,7 +128,8 @@ func (m *Machine) work(c *call) bool {
 		}
 		if c.group != nil {
 			for _, phase := range c.now.phases {
-				m.do(Command{Kind: PhaseFinished, Group: c.group.Name, Phase: phase, Failed: c.failed[phase]})
+				m.do(Command{Kind: PhaseFinished, Group: c.group.Name, Phase: phase, Failed: c.failed[phase],
+					Text: c.batchName()})
 			}
 		}
 		c.now = nil
@@ -138,6 +142,10 @@ func (m *Machine) nextRound(c *call) bool {
 	for len(c.rounds) > 0 {
 		r := c.rounds[0]
 		c.rounds = c.rounds[1:]
+		if r.chains == nil {
+			m.startBatch(c, r.batch)
+			continue
+		}
 		r.chains = slices.DeleteFunc(r.chains, func(ch *chain) bool {
 			return c.gone[ch.node] && ch.sessions[0].Kind != Unlock || !m.wanted(c, ch)
 		})
@@ -161,7 +169,7 @@ func (m *Machine) nextRound(c *call) bool {
 		}
 		for _, phase := range r.phases {
 			if c.decided == nil {
-				m.do(Command{Kind: PhaseStarted, Group: c.groupName(), Phase: phase})
+				m.do(Command{Kind: PhaseStarted, Group: c.groupName(), Phase: phase, Text: c.batchName()})
 			}
 		}
 		c.now, c.queue = &r, r.chains
@@ -193,6 +201,8 @@ func (m *Machine) wanted(c *call, ch *chain) bool {
 	switch s := ch.sessions[0]; {
 	case c.outside != nil:
 		return m.left(c.outside, s)
+	case s.Kind == Soak:
+		return !c.braked
 	case c.group != nil && s.Node == "": // else nobody waits for it
 		return !c.braked && (len(c.group.Members) == 0 || slices.ContainsFunc(c.group.Members, func(n string) bool {
 			return m.walk.NodeStage(n) != strategy.Failed && !c.gone[n]
@@ -201,11 +211,14 @@ func (m *Machine) wanted(c *call, ch *chain) bool {
 	return true
 }
 
-// brake starts no further node of a group that stops when its criteria can no longer be met. What runs is finished and
-// unlocked, and what an earlier run left locked is unlocked.
+// brake starts no further node of a group that stops when its criteria can no longer be met, or of which a batch
+// failed. What runs is finished and unlocked, and what an earlier run left locked is unlocked.
 func (m *Machine) brake(c *call) {
-	if c.braked || c.group == nil || !c.group.Stops() ||
-		len(strategy.Evaluate(c.group.SuccessCriteria, len(c.group.Members), c.open)) == 0 {
+	switch {
+	case c.braked || c.group == nil:
+		return
+	case len(c.batchFailed(c.sound)) > 0:
+	case !c.group.Stops() || len(strategy.Evaluate(c.group.SuccessCriteria, len(c.group.Members), c.open)) == 0:
 		return
 	}
 	c.braked = true
@@ -215,7 +228,7 @@ func (m *Machine) brake(c *call) {
 			if s.Kind == Unlock {
 				return false
 			}
-			if s.Node != "" && !c.gone[s.Node] {
+			if s.Node != "" && !c.gone[s.Node] && s.Kind != Check { // else its work is done
 				c.left = append(c.left, s.Node)
 				c.gone[s.Node], c.failed[s.Phase] = true, true
 			}
@@ -236,7 +249,7 @@ func (m *Machine) brake(c *call) {
 
 // room reports whether a chain may begin now.
 func (m *Machine) room(c *call, ch *chain) bool {
-	if c.now.kind == Callback {
+	if !c.now.takesPlace() {
 		return c.atWork == 0
 	}
 	width := c.width
@@ -328,6 +341,10 @@ func (m *Machine) try(ch *chain) (verdict, error) {
 		return done, nil
 	case m.stop():
 		return cutShort, nil
+	case s.Kind == Soak:
+		c.until = c.until.Add(c.group.Rolling.Soak)
+		m.start(ch, s, Work)
+		return started, nil
 	case s.Waits != "":
 		return failure, errors.New(s.Waits)
 	case late && s.Kind == Callback:
@@ -337,6 +354,8 @@ func (m *Machine) try(ch *chain) (verdict, error) {
 	case s.Kind == Callback && ch.window && c.locks(s.Node) && !m.locked[s.Node] && !ch.opened:
 		ch.opened = true
 		m.start(ch, s, LockFirst)
+		return started, nil
+	case s.Kind == Check && m.unlocks(ch):
 		return started, nil
 	case s.Kind == Callback && m.calling, ch.window && s.Limit > 0 && c.free[s.Phase] == 0:
 		return waiting, nil
@@ -368,8 +387,11 @@ func (m *Machine) start(ch *chain, s Session, purpose Purpose) {
 		Node: s.Node, Phase: s.Phase, Until: c.until, Limit: c.limitError(), Err: m.halted}
 	if ch.window {
 		r := c.group.Rolling
-		out.Window = r.Lock+r.Unlock != "" && !c.group.Spared[s.Node]
-		out.Keep = out.Window && (len(ch.sessions) > 1 || purpose == LockFirst)
+		out.Window = r.Lock+r.Unlock != "" && !c.group.Spared[s.Node] && (s.Kind != Check || purpose == UnlockAfter)
+		out.Keep = out.Window && (len(ch.sessions) > 1 && ch.sessions[1].Kind != Check || purpose == LockFirst)
+	}
+	if s.Kind == Soak {
+		out.Until, out.Limit, out.Text = m.at.Add(c.group.Rolling.Soak), nil, c.batchName()
 	}
 	if purpose == UnlockAfter {
 		out.Keep, out.Until = false, m.at.Add(DefaultUnlockTimeout)
@@ -401,8 +423,9 @@ func (m *Machine) ended(ch *chain, r Result) {
 		if v != done {
 			m.finished(c.group.Name, ch.node, strategy.Failed)
 			c.add(s, failure)
+			ch.sessions = nil
 		}
-		m.endChain(ch)
+		m.proceed(ch)
 		return
 	case ch.purpose == Work:
 		m.calling = m.calling && s.Kind != Callback
@@ -436,7 +459,7 @@ func (m *Machine) conclude(ch *chain, v verdict, err error) {
 	switch {
 	case c.outside != nil:
 		c.outside.add(ch, v, err)
-	case v == done || c.group == nil:
+	case v == done || c.group == nil || s.Kind == Soak:
 	case s.Node == "":
 		m.failWaiting(c, s, v, err)
 	case v == failure:
@@ -454,6 +477,9 @@ func (c *call) add(s Session, v verdict) {
 	if s.Node != "" {
 		if v == failure && !c.gone[s.Node] {
 			c.open--
+			if c.inBatch(s.Node) {
+				c.sound--
+			}
 		}
 		c.gone[s.Node] = true
 	}
@@ -483,17 +509,26 @@ func (m *Machine) failWaiting(c *call, s Session, v verdict, err error) {
 	}
 }
 
-// endChain gives the place of a chain back. A node whose lock window did not end as planned is unlocked first by a
-// session of its own, also while the run is being stopped and after the time limit of its call.
+// unlocks starts the session that unlocks a node whose lock window did not end as planned, also while the run is being
+// stopped and after the time limit of its call. It reports whether it did.
+func (m *Machine) unlocks(ch *chain) bool {
+	if !ch.window || !m.locked[ch.node] || m.node(ch.node).stuck || ch.closing {
+		return false
+	}
+	ch.closing = true
+	m.start(ch, ch.last, UnlockAfter)
+	return true
+}
+
+// endChain gives the place of a chain back, once its node is unlocked.
 func (m *Machine) endChain(ch *chain) {
-	if ch.window && m.locked[ch.node] && !m.node(ch.node).stuck && !ch.closing {
-		ch.closing = true
-		m.start(ch, ch.last, UnlockAfter)
+	if m.unlocks(ch) {
 		return
 	}
 	ch.call.atWork--
-	if ch.call.now.kind != Callback {
+	if ch.call.now.takesPlace() {
 		m.free++
+		m.freed = true
 	}
 	m.mark(m.windows, ch.node, false)
 }

@@ -84,7 +84,7 @@ func (m *Machine) groupOver(c *call) {
 	if c.stage == strategy.Prepared {
 		shortfalls, _ = m.walk.FinishPrepare(name, succeeded)
 	} else {
-		shortfalls = m.walk.FinishDeploy(name, succeeded)
+		shortfalls = m.walk.FinishDeploy(name, succeeded, c.failedBatch()...)
 	}
 	for _, n := range c.left { // they stay as they were
 		if m.node(n).failed {
@@ -108,15 +108,41 @@ func (m *Machine) groupOver(c *call) {
 	}
 }
 
-// deployRounds orders the sessions of a group's deploy call. A round has the sessions of one phase; in a rolling group,
-// neighbouring phases that run between lock and unlock make one round, and its order is node by node (litp.md 81).
+// deployRounds orders the sessions of a group's deploy call. With batches, those that unlock what an earlier run left
+// locked come first, then each batch, then what runs once for all of them.
 func (m *Machine) deployRounds(c *call) []round {
+	g := c.group
 	var all []Session
 	for _, n := range c.todo {
-		all = append(all, m.unblocked(c.group.Name, n)...)
+		all = append(all, m.unblocked(g.Name, n)...)
 	}
-	all = append(all, m.p.Common[c.group.Name]...)
+	all = append(all, m.p.Common[g.Name]...)
 	slices.SortStableFunc(all, func(a, b Session) int { return cmp.Or(a.Phase-b.Phase, a.From-b.From) })
+	if g.Batches == nil {
+		return c.phaseRounds(all)
+	}
+	parts := make([][]Session, len(g.Batches)+2)
+	for _, s := range all {
+		part := g.batchOf(s.Node)
+		switch {
+		case s.Kind == Unlock:
+			part = 0
+		case s.Last:
+			part = len(g.Batches) + 1
+		}
+		parts[part] = append(parts[part], s)
+	}
+	rounds := c.phaseRounds(parts[0])
+	for i := range g.Batches {
+		rounds = append(rounds, c.batchRounds(i+1, parts[i+1])...)
+	}
+	return append(append(rounds, round{}), c.phaseRounds(parts[len(g.Batches)+1])...)
+}
+
+// phaseRounds returns the rounds of sessions, which are in the order of the plan. A round has the sessions of one
+// phase; in a rolling group, neighbouring phases that run between lock and unlock make one round, and its order is node
+// by node (litp.md 81).
+func (c *call) phaseRounds(all []Session) []round {
 	var rounds []round
 	for len(all) > 0 {
 		first, n := all[0], 1

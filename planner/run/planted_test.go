@@ -15,9 +15,9 @@ import (
 // planted are defects: what to write in a file of the machine instead of what is there once.
 var planted = []struct{ name, file, before, after string }{
 	{"one node too many is locked", "call.go", "c.atWork+c.idle < c.group", "c.atWork+c.idle <= c.group"},
-	{"a node stays locked after a failure", "call.go", "&& !ch.closing {",
-		"&& !ch.closing && m.at.Before(ch.call.until) {"},
-	{"the brake looks at no criteria", "call.go", "!c.group.Stops() ||", "!c.group.Stops() || c.open > 0 ||"},
+	{"a node stays locked after a failure", "call.go", "|| ch.closing {",
+		"|| ch.closing || !m.at.Before(ch.call.until) {"},
+	{"the brake looks at no criteria", "call.go", "case !c.group.Stops() ||", "case !c.group.Stops() || c.open > 0 ||"},
 	{"a failed node goes on", "call.go", "		c.gone[s.Node] = true\n	}\n}", "	}\n}"},
 	{"a stopped run starts more", "call.go", "	case m.stop():\n		return cutShort, nil\n	case s.Waits",
 		"	case m.stop() && s.Kind != Callback:\n		return cutShort, nil\n	case s.Waits"},
@@ -27,8 +27,10 @@ var planted = []struct{ name, file, before, after string }{
 	{"an end that comes twice counts", "run.go", "			delete(m.running, e.Number)\n", ""},
 	{"phases in another order", "group.go", "cmp.Or(a.Phase-b.Phase, a.From-b.From)",
 		"cmp.Or(a.From-b.From, a.Phase-b.Phase)"},
-	{"a chain keeps its place", "call.go", "	if ch.call.now.kind != Callback {\n		m.free++\n	}\n",
-		"	if ch.call.now.kind != Callback && !ch.closing {\n		m.free++\n	}\n"},
+	{"a chain keeps its place", "call.go", "	if ch.call.now.takesPlace() {\n",
+		"	if ch.call.now.takesPlace() && !ch.closing {\n"},
+	{"a batch that failed is not the last", "call.go", "case len(c.batchFailed(c.sound)) > 0:", "case c.batch > 0:\n		return"},
+	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
 }
 
 // TestPlanted checks that 100,000 random runs find each of the planted defects.

@@ -49,6 +49,7 @@ type Group struct {
 	After      []string        // groups that must finish before it because of its tasks
 	Order      map[string]int  // its nodes -> their index in the order in which they are locked; others come behind
 	Spared     map[string]bool // its nodes that are worked on without lock and unlock (litp.md 81)
+	Batches    [][]string      // its nodes, sorted; nil: it has none
 }
 
 // Phase is a phase outside of groups.
@@ -69,6 +70,7 @@ type Session struct {
 	From   int    // its tasks in the phase: from this one ...
 	To     int    // ... to the one before this one
 	Locked bool   // it runs between lock and unlock when its group is rolling (litp.md 81)
+	Last   bool   // it runs after the last batch of its group
 	Limit  int    // how many nodes may be in this phase at once; 0: no limit of its own
 	Waits  string // the callback that it waits for and that will never come, when the walk finds one
 }
@@ -84,6 +86,8 @@ const (
 	Prepare  Kind = "prepare"
 	Unlock   Kind = "unlock" // of a node that an earlier run left locked
 	TearDown Kind = "tear down"
+	Check    Kind = "check" // the health check of a node
+	Soak     Kind = "soak"  // nothing: time passes until it ends
 	// Separation finds out which of the nodes that are torn down are machines that the site keeps.
 	Separation Kind = "separation"
 )
@@ -192,7 +196,7 @@ func (c compiler) planned(s site.Site, p *planner.Plan, groups []site.Group) err
 			return fmt.Errorf("group %q has the members %q in the plan and %q in the site; make a new plan", g.Name,
 				g.Members, members)
 		}
-		out := Group{Group: c.groups[g.Name], Members: g.Members, Owned: g.Owned, After: g.After,
+		out := Group{Group: c.groups[g.Name], Members: g.Members, Owned: g.Owned, After: g.After, Batches: g.Batches,
 			Order: make(map[string]int, len(g.Order)), Spared: make(map[string]bool, len(g.Unlocked))}
 		out.Selectors = nil
 		for i, node := range g.Order {
@@ -219,7 +223,7 @@ func (c compiler) phase(number int, ph planner.Phase) error {
 	if err != nil {
 		return err
 	}
-	sessions := split(number, kind, slot.Locked, ph)
+	sessions := split(number, kind, slot, ph)
 	seen := map[string]bool{}
 	for _, s := range sessions {
 		if seen[s.Node] && kind != Callback {
@@ -313,7 +317,7 @@ func list(kinds []Kind) string {
 }
 
 // split splits the tasks of a phase by node, callbacks one by one.
-func split(number int, kind Kind, locked bool, p planner.Phase) []Session {
+func split(number int, kind Kind, slot sequence.Slot, p planner.Phase) []Session {
 	limit := 0
 	for _, t := range p.Tasks {
 		if t.Limit > 0 && (limit == 0 || t.Limit < limit) {
@@ -326,8 +330,8 @@ func split(number int, kind Kind, locked bool, p planner.Phase) []Session {
 			out[last].To = i + 1
 			continue
 		}
-		s := Session{Kind: kind, Node: t.Node, Group: p.Group, Phase: number, From: i, To: i + 1, Locked: locked,
-			Limit: limit}
+		s := Session{Kind: kind, Node: t.Node, Group: p.Group, Phase: number, From: i, To: i + 1,
+			Locked: slot.Locked, Last: slot.Group == task.Cluster || t.Node == "", Limit: limit}
 		if kind == Callback {
 			s.Name = t.Name
 		}

@@ -48,6 +48,15 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 		}
 		if chance(50) {
 			g.Rolling = &site.Rolling{MaxParallel: 1 + r.IntN(3), Lock: "drain", Unlock: "undrain"}
+			if chance(60) {
+				g.Rolling.Batches = [][]string{{"1", "10%", "50%", "100%"}, {"2", "40%"}, {"100%"}, nil}[r.IntN(4)]
+			}
+			if chance(50) {
+				g.Rolling.HealthCheck = &site.HealthCheck{Command: "works"}
+			}
+			if chance(40) {
+				g.Rolling.Soak = time.Duration(1+r.IntN(100)) * time.Minute
+			}
 		}
 		if chance(40) {
 			g.OnShortfall = []string{site.OnShortfallStop, site.OnShortfallContinue}[r.IntN(2)]
@@ -84,11 +93,13 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 		phase(task.Node, name, task.Config, task.Create, 70, g.Owned...)
 		phase(task.Node, name, task.Callback, task.Run, 30, g.Owned...)
 		phase(task.Node, name, task.Config, task.Create, 50, g.Owned...)
+		phase(task.Cluster, name, task.Config, task.Create, 30, g.Owned...)
 		phase(task.Cluster, name, task.Callback, task.Run, 20, "")
 	}
 	phase(task.PostCluster, "", task.Config, task.Create, 20, all...)
 	phase(task.PostCluster, "", task.Callback, task.Run, 30, "", "")
 	phase(task.Cleanup, "", task.Config, task.Forget, 50, "old1", "old2", "old3")
+	p.SetBatches(s.Groups)
 	return s, p
 }
 
@@ -105,6 +116,9 @@ type world struct {
 	owed    map[string]bool // nodes that this run locked, and did not try to unlock yet
 	reached map[string]int  // node -> phase of the last session that succeeded, in the present call
 	calls   map[string]string
+	batches map[string]int  // group -> the last batch of which a session started; one more: behind all
+	healthy map[string]int  // node -> health checks that succeeded
+	soaked  map[string]int  // group -> soaks that ended
 	failed  map[string]bool // nodes that get nothing more
 	stopped bool
 	report  *Report
@@ -141,7 +155,7 @@ func (w *world) take(commands []Command) {
 	for _, c := range w.running {
 		if c.Session.Kind == Callback && c.Purpose == Work {
 			callbacks++
-		} else {
+		} else if c.Session.Kind != Soak {
 			places++
 		}
 	}
@@ -172,9 +186,13 @@ func (w *world) check(c Command) {
 		open := len(slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return w.failed[m] }))
 		if g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), open)) > 0 {
 			w.kinds["after the brake"]++
-			if c.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) {
+			if c.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
+				(c.Session.Kind != Check || w.calls[n] != g.Name+"deploy") {
 				w.wrong("%s starts in %s, which can no longer meet its criteria", n, g.Name)
 			}
+		}
+		if len(g.Batches) > 0 && c.Call == "deploy" {
+			w.checkBatch(g, c)
 		}
 		if g.Rolling != nil && c.Window && c.Purpose != UnlockAfter { // the session locks it, if it is not locked
 			already := w.locked[n]
@@ -188,11 +206,69 @@ func (w *world) check(c Command) {
 			w.wrong("%s is worked on without a lock", n)
 		}
 	}
-	if n != "" && c.Purpose == Work && c.Group+c.Call == w.calls[n] && c.Phase < w.reached[n] {
+	orderly := n != "" && c.Purpose == Work && c.Session.Kind != Check && c.Session.Kind != Unlock
+	if orderly && c.Group+c.Call == w.calls[n] && c.Phase < w.reached[n] {
 		w.wrong("%s comes back to phase %d", n, c.Phase)
 	}
-	if n != "" {
+	if orderly {
 		w.calls[n], w.reached[n] = c.Group+c.Call, c.Phase
+	}
+}
+
+// checkBatch checks a session of a group with batches: batches come one after the other, each when the nodes of the one
+// before were checked and have soaked, and none behind one that failed.
+func (w *world) checkBatch(g Group, c Command) {
+	n, r := c.Node, g.Rolling
+	at := max(w.batches[g.Name], 1)
+	switch {
+	case c.Purpose == UnlockAfter, c.Session.Kind == Unlock:
+		return
+	case c.Session.Kind == Soak:
+		w.kinds["soak"]++
+	case c.Session.Last:
+		at = len(g.Batches) + 1
+	default:
+		at = g.batchOf(n)
+	}
+	if at < w.batches[g.Name] {
+		w.wrong("%s of batch %d of %s starts after batch %d", n, at, g.Name, w.batches[g.Name])
+	}
+	failed := func(batch int) bool {
+		ok := len(slices.DeleteFunc(slices.Clone(g.Batches[batch-1]), func(n string) bool { return w.failed[n] }))
+		return len(strategy.EvaluateBatch(g.SuccessCriteria, batch, len(g.Batches[batch-1]), ok)) > 0
+	}
+	if c.Session.Kind == Check {
+		w.kinds["check"]++
+		if w.locked[n] {
+			w.wrong("%s is locked when it is checked", n)
+		}
+	} else if at <= len(g.Batches) && failed(at) && (!c.Session.Locked || !w.locked[n]) {
+		w.wrong("%+v starts in batch %d of %s, which failed", c, at, g.Name)
+	}
+	for batch := max(w.batches[g.Name], 1); batch < at; batch++ {
+		if failed(batch) {
+			w.wrong("batch %d of %s starts after batch %d failed", at, g.Name, batch)
+		}
+		w.kinds["batch"]++
+		checks := order(r.HealthCheck != nil) * (1 + order(r.Soak > 0))
+		for _, n := range g.Batches[batch-1] {
+			if worked := w.calls[n] == g.Name+"deploy"; worked && !w.failed[n] && w.healthy[n] != checks {
+				w.wrong("batch %d of %s starts when %s was checked %d times", at, g.Name, n, w.healthy[n])
+			}
+		}
+		if r.Soak > 0 && w.soaked[g.Name] < batch && slices.ContainsFunc(g.Batches[batch-1], func(n string) bool {
+			return w.calls[n] == g.Name+"deploy"
+		}) {
+			w.wrong("batch %d of %s starts without the soak of batch %d", at, g.Name, batch)
+		}
+	}
+	if w.batches[g.Name] = at; c.Session.Kind == Soak {
+		w.soaked[g.Name] = at
+	}
+	if slices.ContainsFunc(w.running, func(other Command) bool {
+		return other.Group == g.Name && other.Session.Kind == Soak
+	}) {
+		w.wrong("%+v starts while %s soaks", c, g.Name)
 	}
 }
 
@@ -209,6 +285,15 @@ func (w *world) event() Event {
 	w.ended = strings.TrimSpace(fmt.Sprint(c.Purpose, " ", c.Session.Kind, " ", c.Node, " of phase ", c.Phase))
 	w.clock = w.clock.Add(time.Duration(w.r.IntN(60)) * time.Second)
 	e := Event{Kind: Ended, Number: c.Number, Result: Result{Outcome: Succeeded, Sent: true, Removal: TornDown}}
+	if c.Session.Kind == Soak {
+		e.Result.Sent = false
+		if w.stopped {
+			e.Result.Outcome = NotStarted
+		} else if w.clock.Before(c.Until) {
+			w.clock = c.Until
+		}
+		return e
+	}
 	if c.Session.Kind == Separation {
 		e.Result.Decided = map[string]Removal{"old1": Unreachable}
 		return e
@@ -219,6 +304,9 @@ func (w *world) event() Event {
 			e.Result.Outcome = GivenUp
 		}
 		w.failed[c.Node] = w.failed[c.Node] || c.Node != ""
+	}
+	if c.Session.Kind == Check && c.Purpose == Work && e.Result.Outcome == Succeeded {
+		w.healthy[c.Node]++
 	}
 	if c.Session.Kind == Callback && c.Purpose == Work {
 		e.Result.Sent = false
@@ -282,7 +370,8 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 	}
 	w := &world{r: rand.New(rand.NewPCG(sc.draws, 12)), program: program, groups: map[string]Group{}, faults: sc.faults,
 		locked: map[string]bool{}, owed: map[string]bool{}, reached: map[string]int{}, calls: map[string]string{},
-		failed: map[string]bool{}, kinds: kinds}
+		failed: map[string]bool{}, kinds: kinds, batches: map[string]int{}, healthy: map[string]int{},
+		soaked: map[string]int{}}
 	for _, g := range program.Groups {
 		w.groups[g.Name] = g
 	}
@@ -378,7 +467,7 @@ func TestRandomRuns(t *testing.T) {
 	}
 	for _, kind := range []string{"event begin", "event ended", "event stop", "event give up", "start", "fail", "warn",
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
-		"left locked", "after the brake", "not started", "phase_finished", "node_finished", "group_finished",
+		"left locked", "after the brake", "not started", "batch", "check", "soak", "phase_finished", "node_finished", "group_finished",
 		"status succeeded", "status degraded", "status failed", "status interrupted"} {
 		if kinds[kind] == 0 {
 			t.Errorf("%q never happened", kind)

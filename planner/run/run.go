@@ -212,6 +212,7 @@ type Machine struct {
 	running map[int]*chain // by the number of the session
 	number  int            // of the last session
 	free    int            // places of the run
+	freed   bool           // a place has become free since the calls were looked at
 	calling bool           // a callback runs
 
 	regroup   bool // a group may be ready that was not before
@@ -321,6 +322,7 @@ func (m *Machine) Handle(e Event, at time.Time) []Command {
 
 // advance starts what may start and ends what is over. It reports whether anything changed that lets more start or end.
 func (m *Machine) advance() bool {
+	m.freed = false
 	for i, c := range m.calls {
 		if m.work(c) {
 			m.calls = slices.Delete(m.calls, i, i+1)
@@ -335,7 +337,7 @@ func (m *Machine) advance() bool {
 			return true
 		}
 	}
-	if m.part == inGroups && m.goOn && m.startGroup() {
+	if m.part == inGroups && m.goOn && m.startGroup() || m.freed { // a call before may take the place
 		return true
 	}
 	if len(m.calls) > 0 {

@@ -105,6 +105,7 @@ func planFor(s site.Site, phases []planner.Phase) *planner.Plan {
 		}
 		p.Groups = append(p.Groups, g)
 	}
+	p.SetBatches(s.Groups)
 	return p
 }
 
@@ -122,7 +123,8 @@ func (sc scenario) model() string {
 			out["percent"] = *c.PercentSuccessfulNodes
 		}
 		if g.Rolling != nil {
-			out["rolling"] = g.Rolling.MaxParallel
+			out["rolling"], out["batches"] = g.Rolling.MaxParallel, g.Rolling.Batches
+			out["soak"], out["check"] = g.Rolling.Soak.String(), g.Rolling.HealthCheck != nil
 		}
 		groups = append(groups, out)
 	}

@@ -59,6 +59,9 @@ func (g Group) Validate() invalid.Errors {
 		report("rolling.unlock", invalid.MissingField,
 			"rolling.lock has no counterpart, so every node would stay locked; give the command that undoes it, or leave lock out")
 	}
+	if g.Rolling != nil {
+		errs = append(errs, g.validateBatches()...)
+	}
 	if o := g.OnShortfall; o != "" && o != OnShortfallStop && o != OnShortfallContinue {
 		report("on_shortfall", invalid.BadValue, "%q is not allowed; give %q to start no further node when the success "+
 			"criteria can no longer be met, or %q to work on all nodes", o, OnShortfallStop, OnShortfallContinue)

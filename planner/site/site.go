@@ -114,6 +114,11 @@ type Rolling struct {
 	// NodeOrder names the nodes of the group in the order in which they are locked (litp.md 82); [OtherNodes] stands for
 	// those that it does not name. Empty: by name.
 	NodeOrder []string `key:"node_order"`
+	// Batches are cumulative shares of the nodes that the group works on, "1" or "10%": each batch ends before the next
+	// one starts, after HealthCheck, Soak and HealthCheck again (design.md 6). See [Rolling.Split].
+	Batches     []string      `key:"batches"`
+	HealthCheck *HealthCheck  `key:"health_check"`
+	Soak        time.Duration `key:"soak"`
 }
 
 // OtherNodes stands in [Rolling.NodeOrder] for all nodes of the group that it does not name, by name.

@@ -161,9 +161,9 @@ func (m *Machine) StartDeploy(group string) (todo []string) {
 }
 
 // FinishDeploy records the nodes that were deployed in time, like [Machine.FinishPrepare]; only DEPLOYED counts as
-// successful. Its warnings are in the report.
-func (m *Machine) FinishDeploy(group string, succeeded []string) []Shortfall {
-	shortfalls, _ := m.finish(group, Deployed, succeeded)
+// successful. The group fails with the shortfalls of batches, too. Its warnings are in the report.
+func (m *Machine) FinishDeploy(group string, succeeded []string, batches ...Shortfall) []Shortfall {
+	shortfalls, _ := m.finish(group, Deployed, succeeded, batches...)
 	return shortfalls
 }
 
@@ -259,7 +259,8 @@ func (m *Machine) start(name string, phase, eligible Stage) []string {
 	return slices.Clone(g.submitted)
 }
 
-func (m *Machine) finish(name string, phase Stage, succeeded []string) ([]Shortfall, invalid.Errors) {
+func (m *Machine) finish(name string, phase Stage, succeeded []string, batches ...Shortfall) ([]Shortfall,
+	invalid.Errors) {
 	g := m.current(name)
 	if g == nil {
 		return nil, nil
@@ -290,7 +291,7 @@ func (m *Machine) finish(name string, phase Stage, succeeded []string) ([]Shortf
 		m.fail("group %q: %w", name, err)
 		return nil, warnings
 	}
-	if len(shortfalls) == 0 {
+	if shortfalls = append(shortfalls, batches...); len(shortfalls) == 0 {
 		g.stage = phase
 		return nil, warnings
 	}

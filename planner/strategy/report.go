@@ -26,26 +26,33 @@ type GroupReport struct {
 	Shortfalls []Shortfall `json:"shortfalls,omitempty"` // of the first phase whose criteria were not met
 	FailedBy   string      `json:"failed_by,omitempty"`  // the parent whose failure failed this group
 	// NotStarted are the nodes that were not worked on any more, or not to the end, because the group could no longer
-	// meet its criteria, sorted.
+	// meet its criteria, or one of its batches failed, sorted.
 	NotStarted []string `json:"not_started,omitempty"`
 }
 
 // Reasons says why a group failed; nothing for one that did not.
 func (g GroupReport) Reasons() []string {
 	var out, missed []string
+	batch := 0
 	if g.FailedBy != "" {
 		out = append(out, fmt.Sprintf("it depends on %s, which failed", g.FailedBy))
 	}
 	for _, s := range g.Shortfalls {
 		out, missed = append(out, s.String()), append(missed, s.Criterion)
+		if s.Batch > 0 {
+			batch = s.Batch
+		}
 	}
 	if n := len(g.NotStarted); n > 0 {
 		nodes := "nodes"
 		if n == 1 {
 			nodes = "node"
 		}
-		out = append(out, fmt.Sprintf("%d %s not started: the group could no longer meet %s", n, nodes,
-			strings.Join(missed, " and ")))
+		why := "the group could no longer meet " + strings.Join(missed, " and ")
+		if batch > 0 {
+			why = fmt.Sprintf("batch %d failed", batch)
+		}
+		out = append(out, fmt.Sprintf("%d %s not started: %s", n, nodes, why))
 	}
 	return out
 }

@@ -1,0 +1,118 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// batchOf returns the batch of a node, from 1. A node that the plan has in another group is in the batch of its name,
+// behind all others in the last one.
+func (g *Group) batchOf(node string) int {
+	i := slices.IndexFunc(g.Batches, func(nodes []string) bool { return node <= nodes[len(nodes)-1] })
+	if i < 0 {
+		return len(g.Batches)
+	}
+	return i + 1
+}
+
+// batchRounds returns the rounds of one batch: the work of its nodes, with the health check of each node behind it, the
+// soak, and the health check of all again.
+func (c *call) batchRounds(batch int, sessions []Session) []round {
+	rounds := append([]round{{batch: batch}}, c.phaseRounds(sessions)...)
+	r := c.group.Rolling
+	var nodes []string
+	for _, s := range sessions {
+		nodes = append(nodes, s.Node)
+	}
+	slices.Sort(nodes)
+	var checks []Session
+	for _, n := range slices.Compact(nodes) {
+		checks = append(checks, Session{Kind: Check, Node: n, Group: c.group.Name})
+	}
+	if r.HealthCheck != nil {
+		windows := map[string]*chain{}
+		if last := rounds[len(rounds)-1]; last.window {
+			for _, ch := range last.chains {
+				windows[ch.node] = ch
+			}
+		}
+		var others []Session
+		for _, s := range checks {
+			if ch := windows[s.Node]; ch != nil {
+				ch.sessions = append(ch.sessions, s)
+			} else {
+				others = append(others, s)
+			}
+		}
+		rounds = append(rounds, c.single(Check, others))
+	}
+	if r.Soak > 0 && len(checks) > 0 {
+		rounds = append(rounds, c.single(Soak, []Session{{Kind: Soak, Group: c.group.Name}}))
+		if r.HealthCheck != nil {
+			rounds = append(rounds, c.single(Check, checks))
+		}
+	}
+	return rounds
+}
+
+// startBatch starts the time of a batch, which has failed already when too many of its nodes were not prepared, or of
+// what comes after the last one.
+func (m *Machine) startBatch(c *call, batch int) {
+	if c.braked {
+		return
+	}
+	c.batch, c.until = batch, m.at.Add(c.limit)
+	if batch > 0 {
+		c.sound = 0
+		for _, n := range c.group.Batches[batch-1] {
+			if m.walk.NodeStage(n) != strategy.Failed && !m.node(n).failed {
+				c.sound++
+			}
+		}
+	}
+	m.brake(c)
+}
+
+// inBatch reports whether a node is in the batch under way.
+func (c *call) inBatch(node string) bool {
+	if c.batch == 0 {
+		return false
+	}
+	_, found := slices.BinarySearch(c.group.Batches[c.batch-1], node)
+	return found
+}
+
+// batchFailed returns what the batch under way falls short of when so many of its nodes succeed.
+func (c *call) batchFailed(ok int) []strategy.Shortfall {
+	if c.batch == 0 {
+		return nil
+	}
+	return strategy.EvaluateBatch(c.group.SuccessCriteria, c.batch, len(c.group.Batches[c.batch-1]), ok)
+}
+
+// failedBatch returns what the batch that failed falls short of, at the end of the call.
+func (c *call) failedBatch() []strategy.Shortfall {
+	if len(c.batchFailed(c.sound)) == 0 {
+		return nil
+	}
+	ok := c.sound
+	for _, n := range c.left {
+		if c.inBatch(n) {
+			ok--
+		}
+	}
+	return c.batchFailed(ok)
+}
+
+// batchName says which batch is under way; empty when none is.
+func (c *call) batchName() string {
+	if c.batch == 0 {
+		return ""
+	}
+	return fmt.Sprintf("batch %d of %d", c.batch, len(c.group.Batches))
+}
+
+// takesPlace reports whether the chains of a round count as nodes that are worked on.
+func (r round) takesPlace() bool { return r.kind != Callback && r.kind != Soak }
