@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -19,7 +18,7 @@ import (
 type desired struct {
 	*membership
 	services    *refine.Services
-	overrides   *override.Set
+	overrides   *refine.Overrides
 	entityNodes map[string]site.Node // the nodes by name; nil without services of entities
 	nodeSets    []*nodeSet
 	wanted      map[string]*taskList // by node

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
@@ -63,7 +62,7 @@ func entityError(t task.Task, d *refine.EntityTask, at string, code invalid.Code
 
 // relationError returns the error for an error in the relations of a node's resources. It names the object that
 // wrote the relation.
-func relationError(err error, overrides *override.Set, details map[resource.ID]*refine.EntityTask) invalid.Error {
+func relationError(err error, overrides *refine.Overrides, details map[resource.ID]*refine.EntityTask) invalid.Error {
 	// source adds the object and attribute in which a relation is written.
 	source := func(p invalid.Error, writer task.Task, relation string, to resource.ID) invalid.Error {
 		p.Object, p.Name, p.Attribute = overrides.Source(writer, relation, to)

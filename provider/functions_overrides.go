@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
@@ -54,7 +54,7 @@ func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *fu
 			return
 		}
 	}
-	value, err := valueOf(ctx, overrideValue(override.Combine(layers)))
+	value, err := valueOf(ctx, overrideValue(refine.CombineOverrides(layers)))
 	if err != nil {
 		resp.Error = function.NewFuncError(err.Error())
 		return

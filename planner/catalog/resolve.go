@@ -26,7 +26,7 @@ const (
 // the entities that it embeds bring. All errors come together, in the order of the definitions; with any there is no
 // catalog.
 //
-// An entity is in the catalog also when it is abstract. Templates are looked at by planner/catalog/template.
+// An entity is in the catalog also when it is abstract. Templates are looked at by planner/refine.
 func Resolve(d Definitions) (*Catalog, []invalid.Error) {
 	r := resolver{
 		types:    predefined(),

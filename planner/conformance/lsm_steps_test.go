@@ -15,7 +15,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
@@ -192,13 +191,13 @@ func replayAllocate(t testing.TB, s *lsmStep) {
 		t.Fatalf("there is no attribute %s", attribute)
 	}
 	within.Attributes[i].Allocate = &catalog.Allocation{Pool: pool.Name, Own: &pool}
-	var live []allocation.Service
+	var live []lifecycle.PoolUser
 	for _, other := range s.run.inventory.Instances() {
 		if other.Entity == name && !other.Deleted {
-			live = append(live, allocation.Service{Name: other.ID, Entity: &own, Sets: []map[string]any{other.Candidate, other.Active, other.Rollback}})
+			live = append(live, lifecycle.PoolUser{Name: other.ID, Entity: &own, Sets: []map[string]any{other.Candidate, other.Active, other.Rollback}})
 		}
 	}
-	got, errs := allocation.NewUsage(live).Allocate(s.id, &own, nil, candidate)
+	got, errs := lifecycle.NewPoolUsage(live).Allocate(s.id, &own, nil, candidate)
 	if len(errs) > 0 {
 		s.refused = invalid.Errors(errs)
 		return

@@ -49,7 +49,7 @@
 // The attributes of an update are made in three steps: [CarryAllocated] copies allocated values,
 // catalog.Structure.Check adds defaults and checks types, rules and limits, and [CheckUpdate] compares the result with
 // the attributes before: identity first, then modifiers. None of them modifies its arguments; results may share values
-// with them. Package allocation allocates values from pools.
+// with them. [PoolUsage] allocates values from pools.
 //
 // # Deployment and validation
 //

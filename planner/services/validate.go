@@ -6,7 +6,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/lifecycle/allocation"
 )
 
 // maxTransfers bounds the automatic transfers of one plan. Valid lifecycles have no automatic cycles and stay far
@@ -52,18 +51,18 @@ func (t *Transition) validatePending() {
 
 // poolUsage returns the values of pools that are in use, also by candidates: a candidate may have values from an update
 // that was rolled back.
-func (t *Transition) poolUsage() *allocation.Usage {
-	var all []allocation.Service
+func (t *Transition) poolUsage() *lifecycle.PoolUsage {
+	var all []lifecycle.PoolUser
 	for _, in := range t.live() {
-		all = append(all, allocation.Service{Name: in.ID, Entity: t.definition(in.ID).entity.Entity,
+		all = append(all, lifecycle.PoolUser{Name: in.ID, Entity: t.definition(in.ID).entity.Entity,
 			Sets: []map[string]any{in.Candidate, in.Active, in.Rollback}})
 	}
-	return allocation.NewUsage(all)
+	return lifecycle.NewPoolUsage(all)
 }
 
 // validate executes the transfer of a service that waits for its validation. It returns false after it has added a
 // error.
-func (t *Transition) validate(usage *allocation.Usage, in lifecycle.Instance) bool {
+func (t *Transition) validate(usage *lifecycle.PoolUsage, in lifecycle.Instance) bool {
 	result := lifecycle.Validation{OK: true}
 	switch t.engine.Role(in.ID).Self {
 	case lifecycle.None:

@@ -41,7 +41,7 @@ func (p RolePattern) Matches(role string) bool {
 	return p.name == role
 }
 
-// validateOverrides reports invalid names, scopes and options. Their configuration is validated by planner/override.
+// validateOverrides reports invalid names, scopes and options. Their configuration is validated by planner/refine.
 func validateOverrides(s Site) invalid.Errors {
 	names := make([]string, len(s.Overrides))
 	for i, o := range s.Overrides {
