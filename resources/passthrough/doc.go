@@ -23,8 +23,8 @@
 //
 // What Terraform sends comes back byte for byte. The payload of an opaque value is the value's own encoding, in base64
 // and never decoded on the way: types, unknown values at any depth with what is known about them, null, numbers of any
-// size, order and empty collections stay as they are. Only a state as its file holds it, in JSON, is encoded anew, in
-// the one form in which Terraform then sends it.
+// size, order and empty collections stay as they are. A saved state of the schema of today goes back in
+// the JSON of its file, and Terraform says what is wrong with one that was changed by hand.
 //
 // Absent stays absent: an attribute that is null or unknown as a whole is null or unknown to the framework too. So is
 // one that is null or unknown but has a type, for [Value.IsNull] and [Value.IsUnknown]; what is unknown deeper inside

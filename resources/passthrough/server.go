@@ -96,128 +96,92 @@ func (s *server) GetProviderSchema(ctx context.Context,
 // ValidateResourceConfig wraps the configuration.
 func (s *server) ValidateResourceConfig(ctx context.Context,
 	req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
-	w, r := s.wire(req.TypeName), *req
-	w.wrap(&r.Config)
-	if w.err != nil {
-		return nil, w.err
+	r := *req
+	if err := s.change(req.TypeName, wrap, &r.Config); err != nil {
+		return nil, err
 	}
 	return s.Server.ValidateResourceConfig(ctx, &r)
 }
 
-// UpgradeResourceState encodes a saved state of the schema of today. It wraps another and unwraps what the framework
-// makes of it.
+// UpgradeResourceState returns a saved state of the schema of today as it is: Terraform reads what it wrote. It wraps
+// another and unwraps what the framework makes of it.
 func (s *server) UpgradeResourceState(ctx context.Context,
 	req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	if today := s.forms[req.TypeName]; req.Version == today.version {
-		if state, err := encodeState(req.RawState, today.typ); err == nil {
-			return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: state}, nil
-		} // else the framework finds out what it is, or what to say
+	if today := s.forms[req.TypeName]; req.Version == today.version && isToday(req.RawState, today.typ) {
+		return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &tfprotov6.DynamicValue{JSON: req.RawState.JSON}}, nil
 	}
-	w, r := s.wire(req.TypeName), *req
+	r := *req
 	var err error
-	if r.RawState, err = w.opaque.wrapState(r.RawState); err != nil {
+	if r.RawState, err = s.opaque[req.TypeName].wrapState(r.RawState); err != nil {
 		return &tfprotov6.UpgradeResourceStateResponse{Diagnostics: []*tfprotov6.Diagnostic{{
 			Severity: tfprotov6.DiagnosticSeverityError,
 			Summary:  "The saved state cannot be read",
 			Detail:   fmt.Sprintf("The state of a %s holds an attribute that is no value with its type: %v.\n\nIf the state was changed by hand, put it back; otherwise please report this.", req.TypeName, err),
 		}}}, nil
 	}
-	resp, err := s.Server.UpgradeResourceState(ctx, &r)
-	if err == nil {
-		w.unwrap(&resp.UpgradedState)
-	}
-	return answer(resp, err, w)
+	return pass(ctx, s, req.TypeName, &r, s.Server.UpgradeResourceState,
+		func(resp *tfprotov6.UpgradeResourceStateResponse) **tfprotov6.DynamicValue {
+			return &resp.UpgradedState
+		})
 }
 
 // ReadResource wraps the state and unwraps what it has become.
 func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRequest) (*tfprotov6.ReadResourceResponse,
 	error) {
-	w, r := s.wire(req.TypeName), *req
-	w.wrap(&r.CurrentState)
-	if w.err != nil {
-		return nil, w.err
-	}
-	resp, err := s.Server.ReadResource(ctx, &r)
-	if err == nil {
-		w.unwrap(&resp.NewState)
-	}
-	return answer(resp, err, w)
+	r := *req
+	return pass(ctx, s, req.TypeName, &r, s.Server.ReadResource,
+		func(resp *tfprotov6.ReadResourceResponse) **tfprotov6.DynamicValue { return &resp.NewState }, &r.CurrentState)
 }
 
 // PlanResourceChange wraps configuration and states and unwraps the planned state.
 func (s *server) PlanResourceChange(ctx context.Context,
 	req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
-	w, r := s.wire(req.TypeName), *req
-	w.wrap(&r.Config, &r.PriorState, &r.ProposedNewState)
-	if w.err != nil {
-		return nil, w.err
-	}
-	resp, err := s.Server.PlanResourceChange(ctx, &r)
-	if err == nil {
-		w.unwrap(&resp.PlannedState)
-	}
-	return answer(resp, err, w)
+	r := *req
+	return pass(ctx, s, req.TypeName, &r, s.Server.PlanResourceChange,
+		func(resp *tfprotov6.PlanResourceChangeResponse) **tfprotov6.DynamicValue { return &resp.PlannedState },
+		&r.Config, &r.PriorState, &r.ProposedNewState)
 }
 
 // ApplyResourceChange wraps configuration and states and unwraps the new state.
 func (s *server) ApplyResourceChange(ctx context.Context,
 	req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
-	w, r := s.wire(req.TypeName), *req
-	w.wrap(&r.Config, &r.PriorState, &r.PlannedState)
-	if w.err != nil {
-		return nil, w.err
-	}
-	resp, err := s.Server.ApplyResourceChange(ctx, &r)
-	if err == nil {
-		w.unwrap(&resp.NewState)
-	}
-	return answer(resp, err, w)
+	r := *req
+	return pass(ctx, s, req.TypeName, &r, s.Server.ApplyResourceChange,
+		func(resp *tfprotov6.ApplyResourceChangeResponse) **tfprotov6.DynamicValue { return &resp.NewState },
+		&r.Config, &r.PriorState, &r.PlannedState)
 }
 
 // GenerateResourceConfig wraps the state and unwraps the configuration made of it.
 func (s *server) GenerateResourceConfig(ctx context.Context,
 	req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
-	w, r := s.wire(req.TypeName), *req
-	w.wrap(&r.State)
-	if w.err != nil {
-		return nil, w.err
+	r := *req
+	return pass(ctx, s, req.TypeName, &r, s.Server.GenerateResourceConfig,
+		func(resp *tfprotov6.GenerateResourceConfigResponse) **tfprotov6.DynamicValue { return &resp.Config }, &r.State)
+}
+
+// pass makes a call of the framework with the objects of a request wrapped, and unwraps the one in its response.
+func pass[Q, R any](ctx context.Context, s *server, resource string, req *Q,
+	call func(context.Context, *Q) (*R, error), out func(*R) **tfprotov6.DynamicValue,
+	in ...**tfprotov6.DynamicValue) (*R, error) {
+	if err := s.change(resource, wrap, in...); err != nil {
+		return nil, err
 	}
-	resp, err := s.Server.GenerateResourceConfig(ctx, &r)
-	if err == nil {
-		w.unwrap(&resp.Config)
+	resp, err := call(ctx, req)
+	if err != nil {
+		return resp, err
 	}
-	return answer(resp, err, w)
+	if err := s.change(resource, unwrap, out(resp)); err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
-// wire changes the objects of one call and keeps the first error, which only a defect of slipway or Terraform causes.
-type wire struct {
-	resource string
-	opaque   attributes
-	err      error
-}
-
-func (s *server) wire(resource string) *wire {
-	return &wire{resource: resource, opaque: s.opaque[resource]}
-}
-
-func (w *wire) wrap(objects ...**tfprotov6.DynamicValue) { w.apply(wrap, objects) }
-
-func (w *wire) unwrap(objects ...**tfprotov6.DynamicValue) { w.apply(unwrap, objects) }
-
-func (w *wire) apply(change change, objects []**tfprotov6.DynamicValue) {
+// change changes objects of a resource in place. Only a defect of slipway or Terraform causes an error.
+func (s *server) change(resource string, change change, objects ...**tfprotov6.DynamicValue) (err error) {
 	for _, object := range objects {
-		changed, err := w.opaque.apply(*object, change)
-		if err != nil && w.err == nil {
-			w.err = fmt.Errorf("%s: %w", w.resource, err)
+		if *object, err = s.opaque[resource].apply(*object, change); err != nil {
+			return fmt.Errorf("%s: %w", resource, err)
 		}
-		*object = changed
 	}
-}
-
-// answer returns the response, or why it could not be unwrapped.
-func answer[R any](resp *R, err error, w *wire) (*R, error) {
-	if err == nil && w.err != nil {
-		return nil, w.err
-	}
-	return resp, err
+	return nil
 }

@@ -318,10 +318,10 @@ func (p pair) imported(ctx context.Context) {
 	p.agree("import", a.ImportedResources[0].State, b.ImportedResources[0].State, a.Diagnostics, b.Diagnostics)
 }
 
-// A state file that was damaged by hand is told of, with the attribute.
+// A state of an older version that was damaged by hand is an error with the attribute. Terraform itself reads one of today.
 func TestDamagedState(t *testing.T) {
 	p := newPair(t)
-	resp, err := p.opaque.UpgradeResourceState(t.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: "toy_thing", RawState: &tfprotov6.RawState{JSON: []byte(`{"needed":{"type":"string","value":[]}}`)}})
+	resp, err := p.opaque.UpgradeResourceState(t.Context(), &tfprotov6.UpgradeResourceStateRequest{TypeName: "toy_thing", RawState: &tfprotov6.RawState{JSON: []byte(`{"gone":true,"needed":{"type":"string","value":[]}}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}

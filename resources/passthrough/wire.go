@@ -3,9 +3,11 @@ package passthrough
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 	"github.com/vmihailenco/msgpack/v5"
 )
 
@@ -74,4 +76,50 @@ func (a attributes) apply(object *tfprotov6.DynamicValue, change change) (*tfpro
 		out.Write(value)
 	}
 	return &tfprotov6.DynamicValue{MsgPack: out.Bytes()}, nil
+}
+
+// wrapState returns a saved state with its attributes opaque. A state file holds a value of any type as {"type": ...,
+// "value": ...}.
+func (a attributes) wrapState(state *tfprotov6.RawState) (*tfprotov6.RawState, error) {
+	if state == nil || len(state.JSON) == 0 {
+		return state, nil
+	}
+	var saved map[string]json.RawMessage
+	if err := json.Unmarshal(state.JSON, &saved); err != nil || saved == nil {
+		return state, nil //nolint:nilerr // what is no object is for the framework to report
+	}
+	for name := range a {
+		raw, ok := saved[name]
+		if !ok || string(raw) == "null" {
+			continue
+		}
+		value, err := tfprotov6.RawState{JSON: raw}.Unmarshal(tftypes.DynamicPseudoType)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		opaque, err := Encode(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if saved[name], err = json.Marshal(opaque.payload.ValueStringPointer()); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	opaque, err := json.Marshal(saved)
+	return &tfprotov6.RawState{JSON: opaque}, err
+}
+
+// isToday reports whether a saved state is an object that has no attributes but those of a schema.
+func isToday(state *tfprotov6.RawState, schema tftypes.Type) bool {
+	var saved map[string]json.RawMessage
+	object, ok := schema.(tftypes.Object)
+	if !ok || state == nil || json.Unmarshal(state.JSON, &saved) != nil || saved == nil {
+		return false
+	}
+	for name := range saved {
+		if _, ok := object.AttributeTypes[name]; !ok {
+			return false
+		}
+	}
+	return true
 }
