@@ -40,7 +40,7 @@ func (b *desiredBuilder) collectActions() {
 	works, warnings := graph.On(owned)
 	b.errs = append(b.errs, warnings...)
 	b.errs = append(b.errs, b.checkGraphOrder(works)...)
-	b.after = b.orderGroups(works)
+	b.after, b.works = b.orderGroups(works), works
 
 	for _, step := range []struct {
 		group task.Group

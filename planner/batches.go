@@ -1,17 +1,18 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // inBatches reports whether the nodes of a phase are worked on batch by batch: from pre_node to node (design.md 6).
-func (ph Phase) inBatches() bool {
-	slot := slotOf(ph.TaskGroup)
-	return slot.Locked || slot.Group == task.PreNode
-}
+func (ph Phase) inBatches() bool { return slotOf(ph.TaskGroup).Locked || ph.TaskGroup == task.PreNode }
 
 // SetBatches splits the nodes that each group works on into batches, as the settings of the groups say.
 func (p *Plan) SetBatches(groups []site.Group) {
@@ -28,4 +29,150 @@ func (p *Plan) SetBatches(groups []site.Group) {
 		}
 		p.Groups[i].Batches = groups[at].Rolling.Split(distinct(nodes))
 	}
+}
+
+// batchOf returns the batch of a node, from 1; 0 when it is in none.
+func (g Group) batchOf(node string) int {
+	return 1 + slices.IndexFunc(g.Batches, func(nodes []string) bool {
+		_, found := slices.BinarySearch(nodes, node)
+		return found
+	})
+}
+
+// checkBatches reports requirements that the batches of a group contradict: of a node on a later batch, or on a
+// callback of a whole service, which runs after the last one.
+func (d *desired) checkBatches(p *Plan) (errs invalid.Errors) {
+	for i, g := range p.Groups {
+		if len(g.Batches) < 2 {
+			continue
+		}
+		runs := map[string][]string{} // remote task of pre_node -> its nodes, sorted
+		called := map[string]bool{}   // names of callbacks
+		for _, ph := range p.Phases {
+			if ph.Group != g.Name || ph.TaskGroup != task.PreNode {
+				continue
+			}
+			for _, t := range ph.Tasks {
+				if t.Kind == task.Remote {
+					runs[t.Name] = append(runs[t.Name], t.Node)
+				}
+				called[t.Name] = called[t.Name] || t.Node == ""
+			}
+		}
+		errs = append(errs, d.checkBatchedActions(g, runs)...)
+		var last []int // callbacks of whole services that run after the last batch
+		for k, c := range d.callbacks {
+			if c.group == i && called[c.Task.Name] && c.Task.Group == task.PreNode {
+				last = append(last, k)
+			}
+		}
+		if len(last) > 0 {
+			errs = append(errs, d.checkBatchedCalls(p, g, last)...)
+		}
+	}
+	return errs
+}
+
+func (d *desired) checkBatchedActions(g Group, runs map[string][]string) (errs invalid.Errors) {
+	for _, later := range d.works {
+		for _, at := range later.After {
+			earlier := d.works[at]
+			if later.Span != plugin.BeforeDeploy || earlier.Span != plugin.BeforeDeploy {
+				continue
+			}
+			late := ""
+			for _, node := range runs[earlier.Name()] {
+				if late == "" || g.batchOf(node) > g.batchOf(late) {
+					late = node
+				}
+			}
+			first := slices.IndexFunc(runs[later.Name()], func(node string) bool {
+				_, both := slices.BinarySearch(runs[earlier.Name()], node)
+				return !both && g.batchOf(node) < g.batchOf(late)
+			})
+			if late == "" || first < 0 {
+				continue
+			}
+			node := runs[later.Name()][first]
+			errs = append(errs, invalid.Error{Object: "plugin", Name: later.Plugin.Name,
+				Attribute: fmt.Sprintf("graph_tasks[%d].requires", later.Index), Code: invalid.BadStructure,
+				Message: fmt.Sprintf("the task %q of node %s, in batch %d of the group %q, must come after the task %q of node %s, "+
+					"in batch %d; leave rolling.batches out, or let %q run after all groups: requires: [%s]", later.Task.ID, node,
+					g.batchOf(node), g.Name, earlier.Task.ID, late, g.batchOf(late), later.Task.ID, plugin.PostDeploymentStart)})
+		}
+	}
+	return errs
+}
+
+// checkBatchedCalls reports, for each of the callbacks, the first task on a node that requires it or reads what it
+// returns.
+func (d *desired) checkBatchedCalls(p *Plan, g Group, last []int) (errs invalid.Errors) {
+	for _, ph := range p.Phases {
+		if ph.Group != g.Name || !ph.inBatches() {
+			continue
+		}
+		for _, t := range ph.Tasks {
+			l := d.wanted[t.Node]
+			if t.Node == "" || l == nil {
+				continue
+			}
+			i, wanted := l.index[t.Resource.ID()]
+			last = slices.DeleteFunc(last, func(k int) bool {
+				c := d.callbacks[k]
+				reads := c.Task.Service == t.Service && len(c.Returns) > 0 && len(t.Pending) > 0
+				if !reads && (!wanted || l.calls == nil || !slices.Contains(l.calls[i], k)) {
+					return false
+				}
+				errs = append(errs, entityError(c.Task, &c.EntityTask, ".tag", invalid.BadStructure,
+					"the callback %s belongs to no node, so it runs after the last batch of the group %q, and %s on node %s requires it; "+
+						"give it the tag %s, write per_node: true, or leave rolling.batches out", c.Task.Name, g.Name, t.Resource.ID(),
+					t.Node, task.Management))
+				return true
+			})
+		}
+	}
+	return errs
+}
+
+// describeBatches describes the batches of a group, one in each line, as far as their nodes are among those given, sorted:
+// `batch 1 of 2: 1 node (n1), then health check "true", soak 10m, health check`.
+func (g Group) describeBatches(nodes []string) (lines []string) {
+	for i, batch := range g.Batches {
+		batch = slices.DeleteFunc(slices.Clone(batch), func(n string) bool {
+			_, found := slices.BinarySearch(nodes, n)
+			return !found
+		})
+		if len(batch) == 0 {
+			continue
+		}
+		line := fmt.Sprintf("%s: batch %d of %d: %s (%s)", g.title(), i+1, len(g.Batches), count(len(batch), "node"),
+			list(batch))
+		if len(g.Then) > 0 {
+			line += ", then " + strings.Join(g.Then, ", ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// title is the name of a group in a step.
+func (g Group) title() string {
+	if g.Critical {
+		return cut(g.Name) + " (critical)"
+	}
+	return cut(g.Name)
+}
+
+// then returns what follows each batch.
+func then(r *site.Rolling) (out []string) {
+	if r.HealthCheck != nil {
+		out = append(out, fmt.Sprintf("health check %q", cut(r.HealthCheck.Command)))
+	}
+	if r.Soak > 0 {
+		out = append(out, "soak "+r.Soak.String())
+		if r.HealthCheck != nil {
+			out = append(out, "health check")
+		}
+	}
+	return out
 }

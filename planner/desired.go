@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -25,6 +26,7 @@ type desired struct {
 	callbacks   []callback           // of services as a whole, by service
 	byService   map[string][]int     // service -> its callbacks
 	actions     []action             // of plugins, in the order of a run
+	works       []plugin.NodeTask    // graph tasks on nodes
 	nodeActions map[string]*nodeActions
 	rules       *rules     // nil when the site has none
 	after       [][]string // by group: see [Group.After]

@@ -96,6 +96,20 @@ func (d *digester) group(g Group, s site.Group) {
 			d.text("order")
 			d.list(g.Order)
 		}
+		if g.Batches != nil {
+			d.text("batches")
+			d.number(int64(len(g.Batches)))
+			for _, batch := range g.Batches {
+				d.list(batch)
+			}
+			d.number(int64(r.Soak))
+			if h := r.HealthCheck; h != nil {
+				d.text(h.Command)
+				d.number(int64(h.Timeout))
+				d.number(int64(h.Retries))
+				d.number(int64(h.Interval))
+			}
+		}
 	}
 	d.number(int64(s.PrepareTimeout))
 	d.number(int64(s.DeployTimeout))

@@ -30,6 +30,10 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 	}
 	p := &Plan{Site: s.Name, Groups: changes.groups, Phases: phases, Departed: changes.departed,
 		Forgotten: changes.forgotten, complete: desired.resolve}
+	p.SetBatches(desired.settings)
+	if wrong := desired.checkBatches(p); len(wrong) > 0 {
+		return nil, append(errs, wrong...)
+	}
 	p.Digest = planDigest(p, desired.settings)
 	return p, errs
 }

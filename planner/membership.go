@@ -53,7 +53,7 @@ func newMembership(s site.Site) *membership {
 		if r := settings.Rolling; r != nil {
 			g.MaxParallel = r.MaxParallel
 			g.Locked = r.Lock != "" || r.Unlock != ""
-			g.Order = r.Order(g.Members)
+			g.Order, g.Then = r.Order(g.Members), then(r)
 		}
 		for _, node := range g.Members {
 			m.groupsOn[node] = append(m.groupsOn[node], name)

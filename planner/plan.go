@@ -80,6 +80,7 @@ type Group struct {
 	// Batches are the owned nodes with tasks from pre_node to node, sorted, in the batches in which they are worked on;
 	// nil: all at once.
 	Batches [][]string
+	Then    []string // what follows each batch, in words
 
 	// After names the earlier groups that must be complete before this one starts, besides those that it depends on and
 	// those that share a node with it: its tasks require theirs, or read what their callbacks return. It matters only when

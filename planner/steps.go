@@ -25,7 +25,7 @@ func (p *Plan) Steps() []string {
 	return lines
 }
 
-// Lines describes the plan: one line for each phase, in the order of the run, with counts and titles. A line lists at
+// Lines describes the plan: one line for each phase and each batch, in the order of the run, with counts and titles. A line lists at
 // most 12 resources of each kind, more only where overrides change them, and 8 nodes, and cuts long titles. An empty
 // plan has no lines.
 func (p *Plan) Lines() []string {
@@ -33,9 +33,20 @@ func (p *Plan) Lines() []string {
 	for _, g := range p.Groups {
 		groups[g.Name] = g
 	}
-	lines := make([]string, len(p.Phases))
-	for i, phase := range p.Phases {
-		lines[i] = phase.describe(groups[phase.Group], p.Departed)
+	batched := make(map[string][]string) // group -> its nodes that are worked on in batches
+	for _, phase := range p.Phases {
+		if phase.inBatches() && len(groups[phase.Group].Batches) > 0 {
+			batched[phase.Group] = append(batched[phase.Group], phase.nodeNames()...)
+		}
+	}
+	lines := make([]string, 0, len(p.Phases))
+	for _, phase := range p.Phases {
+		g := groups[phase.Group]
+		if phase.inBatches() {
+			lines = append(lines, g.describeBatches(distinct(batched[phase.Group]))...)
+			delete(batched, phase.Group)
+		}
+		lines = append(lines, phase.describe(g, p.Departed))
 	}
 	return lines
 }
@@ -115,11 +126,17 @@ func (ph Phase) ordered(g Group) []string {
 func (ph Phase) describe(g Group, departed []string) string {
 	var parts []string
 	if ph.Group != "" {
-		name := cut(ph.Group)
-		if g.Critical {
-			name += " (critical)"
+		parts = append(parts, g.title())
+	}
+	if first := ph.Tasks[0]; ph.inBatches() && len(g.Batches) > 1 {
+		switch {
+		case first.Node == "":
+			parts = append(parts, "after the last batch")
+		case first.Action == task.Unlock:
+			parts = append(parts, "before the first batch")
+		default:
+			parts = append(parts, "each batch")
 		}
-		parts = append(parts, name)
 	}
 	switch ph.TaskGroup {
 	case task.Prepare:
@@ -127,6 +144,9 @@ func (ph Phase) describe(g Group, departed []string) string {
 		what := fmt.Sprintf("prepare %s (%s)", count(len(nodes), "node"), list(nodes))
 		if g.Stops {
 			what += "; no further node is started once the criteria cannot be met"
+		}
+		if len(g.Batches) > 0 {
+			what += "; no further batch is started once one has failed"
 		}
 		return strings.Join(append(parts, what), ": ")
 	case task.Cleanup:

@@ -68,9 +68,20 @@ type Catalog struct {
 	// names the commands again. A session that finds the window of its own run open does not lock again. Without Lock, it
 	// is the ledger alone that holds the window open, so that Unlock runs once.
 	Keep bool `json:"keep,omitempty"`
+	// Health is run at the end of the session; one that fails ends it with [CodeHealth].
+	Health *HealthCheck `json:"health,omitempty"`
 	// Needs names programs that later sessions of the run call; a session on a node that lacks one ends with [CodeNeeds]
 	// before anything is touched.
 	Needs []string `json:"needs,omitempty"`
+}
+
+// HealthCheck is a command for /bin/sh that ends with status 0 on a node that works. Each run of it ends after Timeout;
+// after one that failed it is run again after Interval, Retries times at most.
+type HealthCheck struct {
+	Command  string        `json:"command"`
+	Timeout  time.Duration `json:"timeout"`
+	Retries  int           `json:"retries,omitempty"`
+	Interval time.Duration `json:"interval,omitempty"`
 }
 
 // Item is one resource of a catalog and what to do with it.
@@ -154,6 +165,7 @@ const (
 	CodeNoExec   Code = "no_exec"       // nothing may be executed where the helper is kept
 	CodeLock     Code = "lock_failed"   // Catalog.Lock failed: no item was touched
 	CodeUnlock   Code = "unlock_failed" // Catalog.Unlock failed: the node stays locked
+	CodeHealth   Code = "unhealthy"     // Catalog.Health failed
 	CodeNeeds    Code = "needs"         // a program of Catalog.Needs is not on the node
 	CodeTwice    Code = "same_machine"  // the node is the machine of another node of the site, too
 	CodeOwner    Code = "owner"         // the site on the node is that of another state

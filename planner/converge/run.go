@@ -148,6 +148,9 @@ func (x *session) run(ctx context.Context) *SessionError {
 			x.items(ctx)
 		}
 	})
+	if failure == nil && x.catalog.Health != nil {
+		failure = x.checkHealth(ctx, *x.catalog.Health)
+	}
 	if err := x.leave(); failure == nil && err != nil {
 		failure = ledgerError(err)
 	}

@@ -151,6 +151,42 @@ func (x *session) window(ctx context.Context, command string) (system.Output, er
 	return out, err
 }
 
+// checkHealth runs a health check until it succeeds or was run often enough.
+func (x *session) checkHealth(ctx context.Context, h HealthCheck) *SessionError {
+	for runs := 1; ; runs++ {
+		err := x.healthy(ctx, h)
+		if err == nil {
+			return nil
+		}
+		if runs > h.Retries || ctx.Err() != nil {
+			return &SessionError{Code: CodeHealth, Message: fmt.Sprintf("health check: %v (run %d of %d)", err, runs,
+				h.Retries+1)}
+		}
+		pause := time.NewTimer(h.Interval)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+}
+
+// healthy runs a health check once.
+func (x *session) healthy(ctx context.Context, h HealthCheck) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("its timeout of %s is over", h.Timeout))
+	defer cancel()
+	out, err := x.window(ctx, h.Command)
+	switch {
+	case context.Cause(ctx) != nil:
+		return fmt.Errorf("the command was ended: %w%s", context.Cause(ctx), printed(out))
+	case err != nil:
+		return err
+	case out.Status != 0:
+		return fmt.Errorf("the command ended with status %d%s", out.Status, printed(out))
+	}
+	return nil
+}
+
 // printed returns what a command printed, for an error.
 func printed(out system.Output) string {
 	if out.Combined == "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
@@ -174,7 +175,7 @@ type session struct {
 // start starts a session or a callback.
 func (d *driver) start(c run.Command) {
 	s := session{Command: c, node: d.nodes[c.Node], tasks: d.tasks(c), values: d.report.Values}
-	if c.Session.Kind != run.TearDown && !d.actionsKnown[c.Node] {
+	if c.Session.Kind != run.TearDown && c.Session.Kind != run.Check && !d.actionsKnown[c.Node] {
 		s.begins = d.actions[c.Node]
 	}
 	base := d.cancellation.running
@@ -208,6 +209,8 @@ func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
 		return d.separation(ctx, s)
 	case s.Session.Kind == run.TearDown:
 		return d.tearDownNode(ctx, s)
+	case s.Session.Kind == run.Soak:
+		return d.soak(s)
 	case s.Purpose == run.UnlockAfter:
 		return d.unlock(ctx, s)
 	case s.Purpose == run.Work && s.Session.Kind == run.Callback:
@@ -231,14 +234,37 @@ func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
 	return func() run.Result { return d.ended(s, o) }
 }
 
+// soak lets the time of a soak pass. It ends when the run is stopped.
+func (d *driver) soak(s session) func() run.Result {
+	left := s.Until.Sub(d.Now())
+	d.log.append(journal.Event{Kind: journal.Note, Group: s.Group,
+		Message: fmt.Sprintf("%s soaks for %s", s.Text, left.Round(time.Second))})
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return func() run.Result { return run.Result{Outcome: run.Succeeded} }
+	case <-d.cancellation.stopping.Done():
+		return func() run.Result { return run.Result{Outcome: run.NotStarted} }
+	}
+}
+
 // manifest returns what a node is to do in a session.
 func (d *driver) manifest(s session) converge.Catalog {
 	mode := converge.Apply
-	if s.Session.Kind == run.Prepare {
+	switch s.Session.Kind {
+	case run.Prepare:
 		mode = converge.Prepare
+	case run.Check:
+		mode = converge.Check
 	}
 	c := d.catalog(mode, Items(s.tasks))
 	switch {
+	case mode == converge.Check:
+		h := d.rolling[s.Group].HealthCheck
+		c.Health = &converge.HealthCheck{Command: h.Command, Retries: h.Retries,
+			Timeout:  cmp.Or(h.Timeout, site.DefaultCheckTimeout),
+			Interval: cmp.Or(h.Interval, site.DefaultCheckInterval)}
 	case mode == converge.Prepare:
 		c.Needs = d.needs[s.Node]
 	case s.Group == "": // no preparation has checked them

@@ -156,6 +156,16 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog,
 		summary.Error = &converge.SessionError{Code: converge.CodeRoot, Message: "the user may not change the node"}
 		return summary, nil
 	}
+	if c.Health != nil {
+		f.mu.Lock()
+		f.tries[here]++
+		first := f.tries[here] == 1
+		f.mu.Unlock()
+		if fault == "unhealthy" || fault == "relapses" && !first {
+			return summary, &converge.SessionError{Code: converge.CodeHealth,
+				Message: "health check: the command ended with status 1 (run 1 of 1)"}
+		}
+	}
 	for i, item := range c.Items {
 		f.keep(n.Name, item)
 		r := converge.Result{ID: item.ID(), Status: converge.Changed, Millis: 5}

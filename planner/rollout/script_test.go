@@ -150,6 +150,9 @@ type document struct {
 		PrepareTimeout time.Duration `yaml:"prepare_timeout"`
 		DeployTimeout  time.Duration `yaml:"deploy_timeout"`
 		OnShortfall    string        `yaml:"on_shortfall"`
+		Batches        []string
+		Check          bool // a health check
+		Soak           time.Duration
 	}
 	Departed []string
 	Lost     []string // departed, and nobody knows how to reach them
@@ -185,7 +188,11 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		}
 		if g.Rolling > 0 {
-			group.Rolling = &site.Rolling{MaxParallel: g.Rolling, Lock: "drain", Unlock: "undrain"}
+			group.Rolling = &site.Rolling{MaxParallel: g.Rolling, Lock: "drain", Unlock: "undrain", Batches: g.Batches,
+				Soak: g.Soak}
+		}
+		if g.Check {
+			group.Rolling.HealthCheck = &site.HealthCheck{Command: "works"}
 		}
 		if g.Bare {
 			group.Rolling.Lock, group.Rolling.Unlock = "", ""
@@ -208,6 +215,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		}
 	}
+	plan.SetBatches(s.site.Groups)
 	s.plan = plan
 }
 

@@ -294,7 +294,7 @@ func (d *driver) catalog(mode converge.Mode, items []converge.Item) converge.Cat
 func readLedger(err error) bool {
 	var failed *converge.SessionError
 	return err == nil || errors.As(err, &failed) &&
-		(failed.Code == converge.CodeLock || failed.Code == converge.CodeUnlock)
+		slices.Contains([]converge.Code{converge.CodeLock, converge.CodeUnlock, converge.CodeHealth}, failed.Code)
 }
 
 // unreachable reports whether a session failed because the node did not answer. A node that answers and lets nobody in,

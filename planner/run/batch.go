@@ -24,7 +24,9 @@ func (c *call) batchRounds(batch int, sessions []Session) []round {
 	r := c.group.Rolling
 	var nodes []string
 	for _, s := range sessions {
-		nodes = append(nodes, s.Node)
+		if s.Node != "" {
+			nodes = append(nodes, s.Node)
+		}
 	}
 	slices.Sort(nodes)
 	var checks []Session

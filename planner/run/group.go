@@ -109,7 +109,8 @@ func (m *Machine) groupOver(c *call) {
 }
 
 // deployRounds orders the sessions of a group's deploy call. With batches, those that unlock what an earlier run left
-// locked come first, then each batch, then what runs once for all of them.
+// locked come first, then each batch, then what runs once for all of them: callbacks of whole services, where there are
+// several batches, and the task group cluster.
 func (m *Machine) deployRounds(c *call) []round {
 	g := c.group
 	var all []Session
@@ -127,7 +128,7 @@ func (m *Machine) deployRounds(c *call) []round {
 		switch {
 		case s.Kind == Unlock:
 			part = 0
-		case s.Last:
+		case s.Last, s.Node == "" && len(g.Batches) > 1:
 			part = len(g.Batches) + 1
 		}
 		parts[part] = append(parts[part], s)

@@ -331,7 +331,7 @@ func split(number int, kind Kind, slot sequence.Slot, p planner.Phase) []Session
 			continue
 		}
 		s := Session{Kind: kind, Node: t.Node, Group: p.Group, Phase: number, From: i, To: i + 1,
-			Locked: slot.Locked, Last: slot.Group == task.Cluster || t.Node == "", Limit: limit}
+			Locked: slot.Locked, Last: slot.Group == task.Cluster, Limit: limit}
 		if kind == Callback {
 			s.Name = t.Name
 		}

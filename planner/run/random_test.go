@@ -225,7 +225,7 @@ func (w *world) checkBatch(g Group, c Command) {
 		return
 	case c.Session.Kind == Soak:
 		w.kinds["soak"]++
-	case c.Session.Last:
+	case c.Session.Last, n == "" && len(g.Batches) > 1:
 		at = len(g.Batches) + 1
 	default:
 		at = g.batchOf(n)

@@ -48,11 +48,11 @@ func (g GroupReport) Reasons() []string {
 		if n == 1 {
 			nodes = "node"
 		}
-		why := "the group could no longer meet " + strings.Join(missed, " and ")
+		why := "started: the group could no longer meet " + strings.Join(missed, " and ")
 		if batch > 0 {
-			why = fmt.Sprintf("batch %d failed", batch)
+			why = fmt.Sprintf("deployed: batch %d failed", batch)
 		}
-		out = append(out, fmt.Sprintf("%d %s not started: %s", n, nodes, why))
+		out = append(out, fmt.Sprintf("%d %s not %s", n, nodes, why))
 	}
 	return out
 }
