@@ -141,6 +141,8 @@ func (f batched) ApplyBatch(_ context.Context, s *types.Session, rs []resource.R
 	return errs
 }
 
+func (f batched) Overtakes(other resource.Resource) bool { return other.Type != "many" }
+
 type prefetched struct{ fake }
 
 func (f prefetched) Prefetch(_ context.Context, s *types.Session, rs []resource.Resource) error {

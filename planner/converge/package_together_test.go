@@ -1,6 +1,8 @@
 package converge
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
@@ -56,6 +58,60 @@ func TestAptUndoesOneOfTwoThatWereCutOff(t *testing.T) {
 	r.wantRan(t, "apt-get install --reinstall -- mc-data",
 		"apt-get -s --allow-change-held-packages purge -- jq mc-data onig", purge,
 		"apt-cache policy -- mc", "apt-get install -- mc")
+}
+
+// TestPackagesInOneCall: packages of which none requires another are installed by one call of the package manager, with
+// each of the three, whatever comes between them and has nothing to do with the package manager.
+func TestPackagesInOneCall(t *testing.T) {
+	for manager, tt := range map[string]struct {
+		files   map[string]string
+		answers map[string]system.Output
+		now     func(s *types.Session, r *recorder) // both are installed
+		install string
+	}{
+		"apt": {
+			map[string]string{"/usr/bin/apt-get": "", "/var/lib/dpkg/status": dpkgStanza},
+			map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\nmc:\n  Candidate: 1\n")},
+			func(s *types.Session, _ *recorder) { nowInstalled(t, &s, stanza("jq", "")+stanza("mc", ""), "")() },
+			"apt-get install -- jq mc",
+		},
+		"dnf": {
+			map[string]string{"/usr/bin/dnf": ""},
+			map[string]system.Output{"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n")},
+			func(_ *types.Session, r *recorder) {
+				r.answers["rpm -qa"] = prints("jq\t0\t1\t1\tx86_64\nmc\t0\t1\t1\tx86_64\n")
+			},
+			"dnf -y -q install -- jq mc",
+		},
+		"apk": {
+			map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": "P:musl\nV:1\n\n"}, map[string]system.Output{},
+			func(s *types.Session, _ *recorder) {
+				edit(t, s, "/lib/apk/db/installed", "P:musl\nV:1\n\n", "P:jq\nV:1\n\nP:mc\nV:1\n\n")
+			},
+			"apk --no-progress --wait 120 add -- jq mc",
+		},
+	} {
+		t.Run(manager, func(t *testing.T) {
+			r := &recorder{answers: tt.answers}
+			s := wholeMachine(t, tt.files, r.run)
+			r.effects = map[string]func(){strings.Replace(tt.install, "apt-get", "apt-get"+aptOptions, 1): func() { tt.now(s, r) }}
+			file := item("file[/etc.conf]", "content", "x").requires("package[jq]")
+			results := runAll(t, s, item("package[jq]"), file, item("package[mc]"))
+			if got := statuses(results); !slices.Equal(got, []string{"package[jq] changed", "file[/etc.conf] changed", "package[mc] changed"}) {
+				t.Errorf("%q: %+v", got, results)
+			}
+			var installs []string
+			for _, line := range r.ran {
+				if line = strings.Replace(line, aptOptions, "", 1); strings.Contains(line, " install --") || strings.Contains(line, " add --") {
+					installs = append(installs, line)
+				}
+			}
+			installs = slices.DeleteFunc(installs, func(line string) bool { return strings.Contains(line, " -s ") })
+			if !slices.Equal(installs, []string{tt.install}) {
+				t.Errorf("installed by %q", installs)
+			}
+		})
+	}
 }
 
 // TestAptMarksAgainWhatStays: the undo of jq was cut off when apt had forgotten why the companions are there. By now mc

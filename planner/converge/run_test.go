@@ -331,7 +331,7 @@ func TestBatch(t *testing.T) {
 		item("plain[x]", "value", "1"), item("pkg[h]", "value", "1"), removal("pkg[z]"), item("pkg[i]", "value", "1"))
 	b.wantStatuses(results, "pkg[a] changed", "pkg[b] changed", "pkg[c] unchanged", "pkg[d] failed", "pkg[bad] failed", "pkg[e] changed",
 		"pkg[f] changed", "pkg[g] skipped", "plain[x] changed", "pkg[h] changed", "pkg[z] changed", "pkg[i] changed")
-	b.wantLog("batch [a b d]", "apply e", "apply f", "apply x", "apply h", "undo z", "apply i")
+	b.wantLog("batch [a b d e h]", "apply f", "apply x", "undo z", "apply i")
 	if results[3].Message != "no such package" || summary.Ledger["pkg[d]"] != "" || summary.Ledger["pkg[a]"] == "" {
 		t.Errorf("%q, ledger %v", results[3].Message, summary.Ledger)
 	}
@@ -343,6 +343,21 @@ func TestBatch(t *testing.T) {
 	}
 	results, _ = b.converge(Apply, item("pkg[a]", "value", "2"), item("pkg[b]", "value", "2"))
 	b.wantStatuses(results, "pkg[a] failed", "pkg[b] failed")
+}
+
+// TestBatchOvertakes: what may be applied together is, also when other resources come in between. Their order stays, and
+// so does that of the results.
+func TestBatchOvertakes(t *testing.T) {
+	b := newBench(t)
+	results, _ := b.converge(Apply,
+		item("pkg[a]", "value", "1"), item("plain[a]", "value", "1").requires("pkg[a]").notifies("svc[a]"),
+		item("svc[a]", "value", "1").requires("plain[a]"), item("pkg[b]", "value", "1"),
+		item("pkg[late]", "value", "1").requires("plain[a]"), item("pkg[c]", "value", "1", "fail", "no such package"),
+		item("plain[c]", "value", "1").requires("pkg[c]"), item("many[barrier]", "value", "1"), item("pkg[d]", "value", "1"))
+	b.wantStatuses(results, "pkg[a] changed", "plain[a] changed", "svc[a] changed refreshed", "pkg[b] changed", "pkg[late] changed",
+		"pkg[c] failed", "plain[c] skipped", "many[barrier] changed", "pkg[d] changed")
+	b.wantLog("batch [a b c]", "apply a", "apply a", "refresh a", "apply late", "prefetch [barrier]", "apply barrier", "prefetch [barrier]",
+		"apply d")
 }
 
 func TestPrefetch(t *testing.T) {
