@@ -32,6 +32,7 @@ type job struct {
 	followed bool
 
 	started time.Time
+	ended   time.Time
 	log     *system.Tail
 	notice  string
 	moved   []types.Difference // it has left another object, or what was cut off is completed
@@ -95,7 +96,7 @@ func (x *session) unfit(j *job) error {
 
 // finish makes an outcome final.
 func (j *job) finish(status Status) {
-	j.result.Status, j.done = status, true
+	j.result.Status, j.done, j.ended = status, true, time.Now()
 }
 
 func (j *job) fail(err error) {
@@ -106,14 +107,6 @@ func (j *job) fail(err error) {
 func (j *job) skip(why string) {
 	j.result.Message = why
 	j.finish(Skipped)
-}
-
-// joins reports whether a job may be applied together with others of its type that come right before it.
-func (j *job) joins(others []*job) bool {
-	if j.wrong != nil || j.Type != others[0].Type || j.Remove || j.RefreshOnly {
-		return false
-	}
-	return !slices.ContainsFunc(others, func(o *job) bool { return slices.Contains(j.Requires, o.id) })
 }
 
 // start makes a job the one at work.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
@@ -33,7 +33,8 @@ func Run(ctx context.Context, s *system.System, c Catalog, emit func(Result)) Su
 
 func runWith(ctx context.Context, s *types.Session, types map[string]types.Type, c Catalog, emit func(Result)) Summary {
 	s.Site, s.Applying, s.Ran = c.Site, c.Mode == Apply, map[resource.ID]bool{}
-	x := &session{sys: s, types: types, catalog: c, emit: emit, bad: map[resource.ID]bool{}, prefetched: map[string]int{}}
+	x := &session{sys: s, types: types, catalog: c, emit: emit, bad: map[resource.ID]bool{}, prefetched: map[string]int{},
+		index: map[resource.ID]int{}}
 	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
 	if err := c.invalid(); err != nil {
 		summary.Error = &SessionError{Code: CodeProtocol, Message: err.Error()}
@@ -85,6 +86,7 @@ type session struct {
 	ledger  *ledger.Ledger
 
 	jobs       []*job
+	index      map[resource.ID]int  // of jobs
 	bad        map[resource.ID]bool // failed or skipped in this session
 	prefetched map[string]int       // type -> System.generation at its last Prefetch
 	broken     error                // the ledger cannot be written: nothing more may be applied
@@ -238,46 +240,60 @@ func (x *session) items(ctx context.Context) {
 		x.handOver()
 		x.leaveFirst(ctx)
 	}
-	for i := 0; i < len(x.jobs); {
-		i += x.next(ctx, i)
+	for i, j := range x.jobs {
+		x.index[j.id] = i
+	}
+	for i, j := range x.jobs {
+		x.next(ctx, i)
+		x.report(j)
 	}
 }
 
-// next handles the item at i, and those after it that can be applied together with it. It returns their number.
-func (x *session) next(ctx context.Context, i int) int {
+// next handles the item at i, unless it was handled together with an earlier one, and with it those that come later and
+// can be applied together with it. Each is reported when its turn comes.
+func (x *session) next(ctx context.Context, i int) {
 	first := x.jobs[i]
 	x.examine(ctx, i)
 	batcher, ok := first.typ.(types.Batcher)
 	if first.done || !ok || first.Remove || first.RefreshOnly {
 		x.carryOut(ctx, first)
 		x.excuse(ctx, first)
-		x.report(first)
-		return 1
+		return
 	}
-	group, wanting := x.jobs[i:i+1], []*job{first}
-	for n := i + 1; n < len(x.jobs) && x.jobs[n].joins(group); n++ {
-		x.examine(ctx, n)
-		group = x.jobs[i : n+1]
-		if !x.jobs[n].done {
-			wanting = append(wanting, x.jobs[n])
+	together := []*job{first}
+	for n, j := range x.jobs[i+1:] {
+		if j.Type != first.Type && !j.Remove && batcher.Overtakes(j.Resource) {
+			continue
+		}
+		if j.Type != first.Type || j.Remove {
+			break
+		}
+		if !j.done && j.wrong == nil && !j.RefreshOnly && !x.requiresFrom(j, i) {
+			if x.examine(ctx, i+1+n); !j.done {
+				together = append(together, j)
+			}
 		}
 	}
-	if len(wanting) == 1 {
+	if len(together) == 1 {
 		x.carryOut(ctx, first)
 	} else {
-		x.carryOutBatch(ctx, batcher, wanting)
+		x.carryOutBatch(ctx, batcher, together)
 	}
-	for _, j := range group {
-		x.report(j)
-	}
-	return len(group)
+}
+
+// requiresFrom reports whether an item requires one whose turn has not come before that at i.
+func (x *session) requiresFrom(j *job, i int) bool {
+	return slices.ContainsFunc(j.Requires, func(id resource.ID) bool {
+		at, known := x.index[id]
+		return known && at >= i
+	})
 }
 
 // report sends the outcome of an item.
 func (x *session) report(j *job) {
 	r := j.result
 	r.ID = j.id
-	r.Millis = time.Since(j.started).Milliseconds()
+	r.Millis = j.ended.Sub(j.started).Milliseconds()
 	j.conceal(&r)
 	if r.Status == Failed || r.Status == Skipped {
 		x.bad[j.id] = true

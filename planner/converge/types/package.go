@@ -355,3 +355,24 @@ func (packageType) undo(ctx context.Context, s *Session, _ string, b packageBefo
 	}
 	return nil
 }
+
+// packageFolders hold the configuration of the package managers: which repositories there are, and what is trusted.
+var packageFolders = []string{"/etc/apt/", "/usr/share/keyrings/", "/etc/yum", "/etc/dnf/", "/etc/pki/", "/etc/apk/"}
+
+// Overtakes reports whether installing a package cannot depend on another resource: all but plain files, settings and
+// services may make the users, directories or repositories that the package finds.
+func (packageType) Overtakes(other resource.Resource) bool {
+	at := other.Parameters.String("path")
+	switch other.Type {
+	case "cron", "service", "sysctl":
+		return true
+	case "file":
+		if at = schema.FilePath(other); schema.FileEnsure(other) != fileFile {
+			return false
+		}
+	case "ini_setting":
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(packageFolders, func(folder string) bool { return strings.HasPrefix(at+"/", folder) })
+}

@@ -120,6 +120,9 @@ type Prefetcher interface {
 // one by one.
 type Batcher interface {
 	ApplyBatch(ctx context.Context, s *Session, rs []resource.Resource) []error
+	// Overtakes reports whether resources of the type may be applied before one of another type that comes before them in the
+	// catalog and that they do not require.
+	Overtakes(other resource.Resource) bool
 }
 
 // Shared is a thing on the node that has several names, each of which may have a resource of its own.
