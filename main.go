@@ -17,7 +17,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"github.com/slipway/terraform-provider-slipway/planner/command"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/provider"
 	"github.com/slipway/terraform-provider-slipway/resources"
@@ -31,7 +31,7 @@ var version = "dev"
 const stopLimit = 1800 * time.Millisecond
 
 func main() {
-	supervisor.Main()
+	system.Supervise()
 	if os.Getenv("TF_PLUGIN_MAGIC_COOKIE") != "" || len(os.Args) == 2 && os.Args[1] == "-debug" {
 		serve()
 		return

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
 func TestMain(m *testing.M) {
-	supervisor.Main()
+	system.Supervise()
 	os.Exit(m.Run())
 }

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
@@ -113,11 +112,11 @@ func TestTheSessionEndsWhatAKilledSupervisorLeft(t *testing.T) {
 // needCgroups skips a test where commands get no cgroup.
 func needCgroups(t *testing.T) {
 	t.Helper()
-	dir := supervisor.NewCgroup()
+	dir := system.NewCgroup()
 	if dir == "" {
 		t.Skip("NOT TESTED: what is left of a command whose supervisor was killed, because this machine has no cgroups of version 2 to write to")
 	}
-	if err := supervisor.EndCgroup(dir); err != nil {
+	if err := system.EndCgroup(dir); err != nil {
 		t.Fatal(err)
 	}
 }

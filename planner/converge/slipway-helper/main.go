@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
@@ -28,7 +27,7 @@ const (
 var version = "dev"
 
 func main() {
-	supervisor.Main()
+	system.Supervise()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -44,13 +43,13 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 	syscall.Umask(0o022) // commands must not depend on what the user's login scripts or sudo say
 	ctx, stop := untilAsked(context.Background())
 	defer stop()
-	system, err := system.New("/")
+	node, err := system.New("/")
 	if err != nil {
 		fmt.Fprintln(complaints, err)
 		return statusFailed
 	}
-	defer system.Close()
-	summary, err := converge.Serve(ctx, system, in, out, converge.SessionTimeout)
+	defer node.Close()
+	summary, err := converge.Serve(ctx, node, in, out, converge.SessionTimeout)
 	if err != nil || summary.Error != nil {
 		return statusFailed
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
@@ -42,13 +41,14 @@ func (s *System) Execute(ctx context.Context, c Command) (Output, error) {
 		defer s.lock.drop(cgroup)
 	}
 	stdout, combined := &head{limit: stdoutLimit}, &Tail{Limit: OutputLimit}
-	ended, err := supervisor.Run(ctx, supervisor.Command{
-		Path: program, Argv: c.Argv, Env: env, Dir: cmp.Or(c.Dir, "/"), Stdin: c.Stdin, User: user,
+	ended, err := runSupervised(ctx, request{
+		Path: []byte(program), Argv: convert[[]byte](c.Argv), Env: convert[[]byte](env),
+		Dir: []byte(cmp.Or(c.Dir, "/")), Stdin: c.Stdin, User: user,
 		Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession, Cgroup: cgroup,
 	}, io.MultiWriter(stdout, combined), combined, s.lock.file())
 	out := Output{Status: ended.Status, Stdout: stdout.bytes(), Combined: combined.String()}
 	switch {
-	case errors.Is(err, supervisor.ErrLeft):
+	case errors.Is(err, errLeft):
 		s.lock.leave(c.Argv[0])
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	case err != nil:
@@ -66,7 +66,7 @@ func (s *System) Execute(ctx context.Context, c Command) (Output, error) {
 }
 
 // environment returns the environment of a command and, when it is to run as another user, that user.
-func (s *System) environment(c Command) ([]string, *supervisor.User, error) {
+func (s *System) environment(c Command) ([]string, *account, error) {
 	env := []string{"PATH=" + schema.PlainPath, "LANG=C"}
 	if c.User == "" {
 		home := "/root"
@@ -87,7 +87,7 @@ func (s *System) environment(c Command) ([]string, *supervisor.User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil, fmt.Errorf("user %q: only root may run commands as another user", c.User)
 	}
-	return env, &supervisor.User{UID: uint32(id.user.UID), GID: uint32(id.user.GID), Groups: id.groups}, nil
+	return env, &account{UID: uint32(id.user.UID), GID: uint32(id.user.GID), Groups: id.groups}, nil
 }
 
 // findProgram finds a program by the PATH of the command, not that of the session.

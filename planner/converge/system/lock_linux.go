@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 )
 
 // lockPoll is the time between two tries to get the lock.
@@ -63,7 +61,7 @@ func (l *Lock) cgroup() string {
 	if l == nil || l.text == "" {
 		return ""
 	}
-	dir := supervisor.NewCgroup()
+	dir := NewCgroup()
 	if dir != "" && l.write(l.text, dir) != nil {
 		l.drop(dir)
 		return "" // the command may be the one that clears the full disk
@@ -167,7 +165,7 @@ func (s *System) tryLock(alone bool, who string) (*Lock, error) {
 		l.text = fmt.Sprintf("%s, process %d", who, os.Getpid())
 		_, cgroup, err := l.read()
 		if err == nil && cgroup != "" {
-			err = supervisor.EndCgroup(cgroup)
+			err = EndCgroup(cgroup)
 		}
 		if err == nil {
 			err = l.write(l.text, "")

@@ -3,11 +3,9 @@ package system
 import (
 	"os"
 	"testing"
-
-	"github.com/slipway/terraform-provider-slipway/planner/converge/supervisor"
 )
 
 func TestMain(m *testing.M) {
-	supervisor.Main()
+	Supervise()
 	os.Exit(m.Run())
 }

@@ -17,6 +17,9 @@ var errNotLinux = fmt.Errorf("this machine runs %s, and nodes run Linux: give th
 // New refuses: only a Linux machine, or a folder on one, can be a local node.
 func New(root string) (*System, error) { return nil, errNotLinux }
 
+// Supervise does nothing: commands are run on Linux only.
+func Supervise() {}
+
 // What follows is never called, for want of a System.
 
 func trusted(uint32) bool { return false }

@@ -1,9 +1,10 @@
-package supervisor
+package system
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -12,22 +13,31 @@ import (
 	"time"
 )
 
-// Run runs a command and returns when it has ended, with all that it started when it did not end by itself. The program
-// that calls it must call [Main] first of all.
+// errLeft says that a command with Finish was still running when the session had to go. It runs on, and the supervisor
+// with it.
+var errLeft = errors.New("it runs on to its end, and the node stays locked until then")
+
+// These say that a supervisor ended without a report.
+var (
+	errKilled = errors.New("the process that supervises the command was killed: what the command has done is unknown")
+	errLoose  = fmt.Errorf("%w, and what it started may run on", errKilled) // where it has no cgroup
+)
+
+// runSupervised runs a command and returns when it has ended, with all that it started when it did not end by itself.
 //
 // What the command prints goes to stdout and stderr, which must be safe for use by several goroutines. lock is kept
 // open until the command has ended; nil is no lock.
 //
-// When ctx ends, the command is asked to end, and killed after two seconds; then Ended holds its status and the error
-// is nil. One with Finish has as long to finish: after that the error is [ErrLeft], and its output still goes to stdout
+// When ctx ends, the command is asked to end, and killed after two seconds; then the report has its status and the error
+// is nil. One with Finish has as long to finish: after that the error is errLeft, and its output still goes to stdout
 // and stderr.
-func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File) (Ended, error) {
+func runSupervised(ctx context.Context, c request, stdout, stderr io.Writer, lock *os.File) (report, error) {
 	process, ours, err := startSupervisor(lock)
 	if err != nil {
-		return Ended{}, err
+		return report{}, err
 	}
 	type outcome struct {
-		ended Ended
+		ended report
 		err   error
 	}
 	over := make(chan outcome, 1)
@@ -36,7 +46,7 @@ func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File
 		var copied sync.WaitGroup
 		copied.Go(func() { _, _ = io.Copy(stdout, ours[1]) })
 		copied.Go(func() { _, _ = io.Copy(stderr, ours[2]) })
-		_ = json.NewEncoder(ours[0]).Encode(c.request()) // when the supervisor cannot read it, there is no report
+		_ = json.NewEncoder(ours[0]).Encode(c) // when the supervisor cannot read it, there is no report
 		var o outcome
 		killed := json.NewDecoder(ours[reportFile]).Decode(&o.ended) != nil
 		copied.Wait()
@@ -65,7 +75,7 @@ func Run(ctx context.Context, c Command, stdout, stderr io.Writer, lock *os.File
 	case o := <-over:
 		return o.ended, o.err
 	case <-grace.C:
-		return Ended{}, ErrLeft
+		return report{}, errLeft
 	}
 }
 
@@ -88,7 +98,7 @@ func startSupervisor(lock *os.File) (process *os.Process, ours []*os.File, err e
 	if lock != nil {
 		files = append(slices.Clip(theirs), lock)
 	}
-	process, err = os.StartProcess("/proc/self/exe", []string{Name}, &os.ProcAttr{
+	process, err = os.StartProcess("/proc/self/exe", []string{supervisorName}, &os.ProcAttr{
 		// What is meant for the caller's group or terminal does not concern it.
 		Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
@@ -104,28 +114,6 @@ func closeAll(files []*os.File) {
 	for _, f := range files {
 		_ = f.Close() // nothing is lost with an end of a pipe
 	}
-}
-
-// request is a command on its way to the supervisor. Not all of its texts need be UTF-8, so they are bytes.
-type request struct {
-	Path, Dir []byte
-	Argv, Env [][]byte
-	Stdin     []byte
-	User      *User
-	Timeout   time.Duration
-	Merge     bool
-	Finish    bool
-	Cgroup    []byte
-}
-
-func (c Command) request() request {
-	return request{[]byte(c.Path), []byte(c.Dir), convert[[]byte](c.Argv), convert[[]byte](c.Env), c.Stdin, c.User,
-		c.Timeout, c.Merge, c.Finish, []byte(c.Cgroup)}
-}
-
-func (r request) command() Command {
-	return Command{string(r.Path), convert[string](r.Argv), convert[string](r.Env), string(r.Dir), r.Stdin, r.User,
-		r.Timeout, r.Merge, r.Finish, string(r.Cgroup)}
 }
 
 func convert[To, From string | []byte](list []From) []To {

@@ -1,4 +1,4 @@
-package supervisor
+package system
 
 import (
 	"encoding/json"
@@ -15,6 +15,58 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// A command runs below a process of its own, the supervisor, that outlives the session for as long as the command needs
+// it. The supervisor is the session's own program once more, under another name. It is the reaper of all that the command
+// starts (PR_SET_CHILD_SUBREAPER), also in sessions of their own, so nothing can leave its sight. When the command must
+// end, at its timeout, with its session or because that was killed, the supervisor ends all of it and only then itself.
+// What a command that ended by itself has left running lives on, and so do services. Where the supervisor is killed too,
+// [EndCgroup] ends what is left.
+//
+// The supervisor holds the node's lock for as long as it lives, and the command does not, so that no daemon keeps the
+// lock: whoever gets it next knows that nothing of the command is at work any more.
+
+// supervisorName is the name under which a program is started as a supervisor. It is not that of the helper, so that
+// whoever kills helpers by their name does not kill what cleans up after them.
+const supervisorName = "slipway-command"
+
+// request is a command on its way to the supervisor. Not all of its texts need be UTF-8, so they are bytes.
+type request struct {
+	Path, Dir []byte // absolute
+	Argv, Env [][]byte
+	Stdin     []byte        // nil is /dev/null
+	User      *account      // nil: that of the session
+	Timeout   time.Duration // from the start to SIGTERM; 0 or less is none
+	Merge     bool          // standard error goes where standard output goes, in the order in which the command writes
+	// Finish lets the command run to its end, or to its timeout, when the session is gone or does not want to wait: cutting
+	// it would do more harm.
+	Finish bool
+	// Cgroup is one that [NewCgroup] made for the command; empty is none. What lives on after the command is moved out of
+	// it.
+	Cgroup string
+}
+
+// account is the one as whom a command runs.
+type account struct {
+	UID, GID uint32
+	Groups   []uint32
+}
+
+// report is how a command ended.
+type report struct {
+	Status   int    // exit status; 128 + n for a signal n
+	TimedOut bool   // it was ended because its time was over
+	Refused  string // why it could not be started; empty when it could
+}
+
+// The times that an end takes.
+const (
+	// termGrace is the time between SIGTERM and SIGKILL for a command that must end, and for how long a session waits for
+	// one that may finish.
+	termGrace = 2 * time.Second
+	// pipeGrace is how long a command's output is awaited after its end, when a daemon that it started holds the pipe.
+	pipeGrace = time.Second
+)
+
 // What a supervisor inherits besides standard input, which carries the request and ends with the caller, and standard
 // output and error.
 const (
@@ -22,10 +74,10 @@ const (
 	lockFile   = 4 // may be missing
 )
 
-// Main is the whole life of a process that was started as a supervisor, and does nothing in any other. A program that
-// calls [Run] calls it before anything else.
-func Main() {
-	if len(os.Args) != 1 || os.Args[0] != Name {
+// Supervise is the whole life of a process that was started as a supervisor, and does nothing in any other. A program
+// that runs commands calls it before anything else.
+func Supervise() {
+	if len(os.Args) != 1 || os.Args[0] != supervisorName {
 		return
 	}
 	for _, fd := range []int{reportFile, lockFile} {
@@ -45,15 +97,13 @@ func Main() {
 }
 
 // supervise reads a request and runs its command. The error says why the command could not be started.
-func supervise() (Ended, error) {
-	in := json.NewDecoder(os.Stdin)
-	var r request
-	if err := in.Decode(&r); err != nil {
-		return Ended{}, fmt.Errorf("the request: %w", err) // of a caller that was killed, so that nobody reads this
+func supervise() (report, error) {
+	var c request
+	if err := json.NewDecoder(os.Stdin).Decode(&c); err != nil {
+		return report{}, fmt.Errorf("the request: %w", err) // of a caller that was killed, so that nobody reads this
 	}
-	c := r.command()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return Ended{}, fmt.Errorf("become the reaper of what it starts: %w", err)
+		return report{}, fmt.Errorf("become the reaper of what it starts: %w", err)
 	}
 	gone := make(chan struct{})
 	go func() {
@@ -64,13 +114,13 @@ func supervise() (Ended, error) {
 	}()
 	t, err := start(c)
 	if err != nil {
-		return Ended{}, err
+		return report{}, err
 	}
 	var timeout <-chan time.Time
 	if c.Timeout > 0 {
 		timeout = time.After(c.Timeout)
 	}
-	var ended Ended
+	var ended report
 	select {
 	case <-t.over:
 	case <-timeout:
@@ -101,7 +151,7 @@ type tree struct {
 }
 
 // start starts a command.
-func start(c Command) (*tree, error) {
+func start(c request) (*tree, error) {
 	t := &tree{over: make(chan struct{}), alone: make(chan struct{})}
 	var theirs []*os.File // what the command gets
 	defer func() { closeAll(theirs) }()
@@ -131,7 +181,9 @@ func start(c Command) (*tree, error) {
 		attributes.Pdeathsig = unix.SIGKILL
 	}
 	begin := func() (*os.Process, error) {
-		return os.StartProcess(c.Path, c.Argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files, Sys: attributes})
+		return os.StartProcess(string(c.Path), convert[string](c.Argv), &os.ProcAttr{
+			Dir: string(c.Dir), Env: convert[string](c.Env), Files: files, Sys: attributes,
+		})
 	}
 	var process *os.Process
 	if cgroup, cgroupErr := os.Open(c.Cgroup); cgroupErr == nil {

@@ -1,4 +1,4 @@
-package supervisor
+package system
 
 import (
 	"bytes"
