@@ -10,7 +10,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
-	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // All returns the data sources for the provider's table. To add one, add its file and its line here.
@@ -35,13 +38,11 @@ func (n named) Metadata(_ context.Context, req datasource.MetadataRequest, resp 
 	resp.TypeName = req.ProviderTypeName + "_" + string(n)
 }
 
-// part is one attribute of a site as a data source takes it, and how it is read.
-type part[T any] func(context.Context, attr.Value) ([]T, bool, diag.Diagnostics)
-
-// take reads a part of a site. Terraform reads a data source only when all that it is given is known, so anything
+// take reads one attribute of a site. Terraform reads a data source only when all that it is given is known, so anything
 // unknown is an error.
-func take[T any](ctx context.Context, name string, v types.Dynamic, read part[T], diags *diag.Diagnostics) []T {
-	out, known, found := read(ctx, v)
+func take[T any](ctx context.Context, name string, v attr.Value,
+	read func(*document.Values, any) ([]T, bool, invalid.Errors), diags *diag.Diagnostics) []T {
+	out, known, found := values.From(ctx, v, read)
 	diags.Append(found...)
 	if !known && !found.HasError() {
 		diags.AddAttributeError(path.Root(name), "Value is not known",

@@ -20,7 +20,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // NewDeploymentStrategy returns slipway_deployment_strategy: groups of an Airship document, or of a configuration, with
@@ -71,7 +70,7 @@ func (strategySource) Read(ctx context.Context, req datasource.ReadRequest, resp
 	var groups []site.Group
 	at := path.Root("groups")
 	if m.Documents.IsNull() {
-		groups = take(ctx, "groups", m.Groups, resources.GroupsFrom, &resp.Diagnostics)
+		groups = take(ctx, "groups", m.Groups, (*document.Values).Groups, &resp.Diagnostics)
 	} else {
 		at = path.Root("documents")
 		var documents []string

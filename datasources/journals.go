@@ -11,34 +11,33 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // journals is the part of a data source that reads a journal: it learns from the provider where journals are.
 type journals struct {
 	named
-	directory string // of the journals
+	directory journal.Directory
 }
 
 func (j *journals) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
 	if req.ProviderData == nil {
 		return
 	}
-	data, ok := req.ProviderData.(resources.ProviderData)
+	directory, ok := req.ProviderData.(journal.Directory)
 	if !ok {
 		resp.Diagnostics.AddError("Provider is not configured",
 			fmt.Sprintf("slipway_%s got %T from the provider. This is a defect of slipway; please report it.", j.named,
 				req.ProviderData))
 		return
 	}
-	j.directory = data.JournalDirectory
+	j.directory = directory
 }
 
 // read reads what from the journal of a site. That there is none is an error only where something in it is needed.
 func (j *journals) read(ctx context.Context, what string, site types.String, needed bool,
 	from func(*journal.Store) error) diag.Diagnostics {
 	read := func() (err error) {
-		store, err := journal.OpenExisting(ctx, journal.File(j.directory, site.ValueString()))
+		store, err := j.directory.OpenExisting(ctx, site.ValueString())
 		if err != nil {
 			return err
 		}

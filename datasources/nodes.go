@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -14,7 +17,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // NewNodes returns slipway_nodes: the nodes that selectors select.
@@ -71,7 +73,7 @@ func (nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *d
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	nodes := take(ctx, "nodes", m.Nodes, resources.NodesFrom, &resp.Diagnostics)
+	nodes := take(ctx, "nodes", m.Nodes, (*document.Values).Nodes, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -88,7 +90,7 @@ func (nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *d
 			resp.Diagnostics.AddAttributeError(path.Root("selectors"), "Invalid selector", detail)
 		}
 	}
-	resp.Diagnostics.Append(resources.Diagnostics(site.ValidateNodeNames(nodes))...)
+	resp.Diagnostics.Append(values.Diagnostics(site.ValidateNodeNames(nodes))...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

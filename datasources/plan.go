@@ -3,6 +3,9 @@ package datasources
 import (
 	"context"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -11,7 +14,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // NewPlan returns slipway_plan: what a first run on a site would do.
@@ -127,20 +129,20 @@ func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *da
 	}
 	s := site.Site{
 		Name:      m.Site.ValueString(),
-		Nodes:     take(ctx, "nodes", m.Nodes, resources.NodesFrom, &resp.Diagnostics),
-		Groups:    take(ctx, "groups", m.Groups, resources.GroupsFrom, &resp.Diagnostics),
-		Services:  take(ctx, "services", m.Services, resources.ServicesFrom, &resp.Diagnostics),
-		Overrides: take(ctx, "overrides", m.Overrides, resources.OverridesFrom, &resp.Diagnostics),
-		Plugins:   take(ctx, "plugins", m.Plugins, resources.PluginsFrom, &resp.Diagnostics),
+		Nodes:     take(ctx, "nodes", m.Nodes, (*document.Values).Nodes, &resp.Diagnostics),
+		Groups:    take(ctx, "groups", m.Groups, (*document.Values).Groups, &resp.Diagnostics),
+		Services:  take(ctx, "services", m.Services, (*document.Values).Services, &resp.Diagnostics),
+		Overrides: take(ctx, "overrides", m.Overrides, (*document.Values).Overrides, &resp.Diagnostics),
+		Plugins:   take(ctx, "plugins", m.Plugins, (*document.Values).Plugins, &resp.Diagnostics),
 	}
 	var found diag.Diagnostics
-	s.Ordering, _, found = resources.OrderingFrom(ctx, m.Ordering)
+	s.Ordering, _, found = values.From(ctx, m.Ordering, (*document.Values).Ordering)
 	resp.Diagnostics.Append(found...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	p, errs := engine.Plan(nil, s, engine.Settings{Unreached: true})
-	resp.Diagnostics.Append(resources.Diagnostics(errs)...)
+	resp.Diagnostics.Append(values.Diagnostics(errs)...)
 	if p == nil || resp.Diagnostics.HasError() {
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
@@ -16,7 +18,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // Bounds of limit: how many versions slipway_service_log returns.
@@ -111,9 +112,9 @@ func (s *serviceLogSource) Schema(_ context.Context, _ datasource.SchemaRequest,
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The versions of a service, newest first, each with its attributes and events," + fromJournal,
 		Attributes: map[string]schema.Attribute{
-			"site": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()},
+			"site": schema.StringAttribute{Required: true, Validators: []validator.String{values.NameValidator()},
 				MarkdownDescription: "Name of the site."},
-			"service": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()},
+			"service": schema.StringAttribute{Required: true, Validators: []validator.String{values.NameValidator()},
 				MarkdownDescription: "Name of the service."},
 			"limit": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.Between(1, recordsMost)},
 				MarkdownDescription: fmt.Sprintf("At most so many versions, 1 to %d. %d when it is left out.", recordsMost,

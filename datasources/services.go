@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -14,7 +16,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // NewServices returns slipway_services: the services of a site as the journal records them.
@@ -67,7 +68,7 @@ func (s *servicesSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The services of a site with their states and attributes," + fromJournal,
 		Attributes: map[string]schema.Attribute{
-			"site": schema.StringAttribute{Required: true, Validators: []validator.String{resources.NameValidator()},
+			"site": schema.StringAttribute{Required: true, Validators: []validator.String{values.NameValidator()},
 				MarkdownDescription: "Name of the site."},
 			"entity": schema.StringAttribute{Optional: true, MarkdownDescription: "Only services of this entity."},
 			"state": schema.StringAttribute{Optional: true,

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 var _ provider.ProviderWithFunctions = (*slipway)(nil)
@@ -53,9 +55,9 @@ func short(text string) string {
 
 // nodesOf reads the nodes of an argument.
 func nodesOf(ctx context.Context, argument int64, given types.Dynamic) ([]site.Node, *function.FuncError) {
-	nodes, known, diags := resources.NodesFrom(ctx, given)
+	nodes, known, diags := values.From(ctx, given, (*document.Values).Nodes)
 	if known && !diags.HasError() {
-		diags.Append(resources.Diagnostics(site.ValidateNodeNames(nodes))...)
+		diags.Append(values.Diagnostics(site.ValidateNodeNames(nodes))...)
 	}
 	if err := argumentError(argument, diags); err != nil {
 		return nil, err

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // mergeOverrides is provider::slipway::merge_overrides.
@@ -39,7 +41,7 @@ func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *fu
 	if resp.Error = req.Arguments.Get(ctx, &given); resp.Error != nil {
 		return
 	}
-	layers, known, diags := resources.OverridesFrom(ctx, given)
+	layers, known, diags := values.From(ctx, given, (*document.Values).Overrides)
 	if resp.Error = argumentError(0, diags); resp.Error != nil {
 		return
 	}

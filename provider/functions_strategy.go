@@ -3,13 +3,15 @@ package provider
 import (
 	"context"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // deploymentStrategy is provider::slipway::deployment_strategy.
@@ -50,7 +52,7 @@ func (deploymentStrategy) Run(ctx context.Context, req function.RunRequest, resp
 	if resp.Error = req.Arguments.Get(ctx, &given); resp.Error != nil {
 		return
 	}
-	groups, known, diags := resources.GroupsFrom(ctx, given)
+	groups, known, diags := values.From(ctx, given, (*document.Values).Groups)
 	if resp.Error = argumentError(0, diags); resp.Error != nil {
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -24,16 +26,16 @@ func call(t *testing.T, f function.Function, arguments ...any) (any, *function.F
 	t.Helper()
 	var definition function.DefinitionResponse
 	f.Definition(t.Context(), function.DefinitionRequest{}, &definition)
-	values := make([]attr.Value, len(arguments))
+	given := make([]attr.Value, len(arguments))
 	for i, a := range arguments {
 		v, err := valueOf(t.Context(), a)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if d, ok := v.(types.Dynamic); ok {
-			values[i] = d
+			given[i] = d
 		} else {
-			values[i] = types.DynamicValue(v)
+			given[i] = types.DynamicValue(v)
 		}
 	}
 	empty, ferr := definition.Definition.Return.NewResultData(t.Context())
@@ -41,7 +43,7 @@ func call(t *testing.T, f function.Function, arguments ...any) (any, *function.F
 		t.Fatal(ferr)
 	}
 	resp := function.RunResponse{Result: empty}
-	f.Run(t.Context(), function.RunRequest{Arguments: function.NewArgumentsData(values)}, &resp)
+	f.Run(t.Context(), function.RunRequest{Arguments: function.NewArgumentsData(given)}, &resp)
 	if resp.Error != nil {
 		return nil, resp.Error
 	}
@@ -49,7 +51,7 @@ func call(t *testing.T, f function.Function, arguments ...any) (any, *function.F
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := resources.Plain(raw)
+	out, err := values.Known(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +221,7 @@ func TestPlainValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := resources.Plain(raw)
+	got, err := values.Known(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +231,7 @@ func TestPlainValues(t *testing.T) {
 	if _, err := valueOf(t.Context(), struct{}{}); err == nil {
 		t.Error("a struct is a value")
 	}
-	if _, err := resources.Plain(tftypes.NewValue(tftypes.String, tftypes.UnknownValue)); err == nil {
+	if _, err := values.Known(tftypes.NewValue(tftypes.String, tftypes.UnknownValue)); err == nil {
 		t.Error("an unknown value is plain")
 	}
 }

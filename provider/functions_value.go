@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -13,16 +15,15 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
-// plainOf is [resources.Plain] for an argument of a function.
+// plainOf is [values.Known] for an argument of a function.
 func plainOf(ctx context.Context, v types.Dynamic) (any, error) {
 	value, err := v.ToTerraformValue(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return resources.Plain(value)
+	return values.Known(value)
 }
 
 // sourceOf writes a value as the document that it would be, so that there is one reader for both.

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -17,9 +18,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/slipway/terraform-provider-slipway/datasources"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // Address is the provider's address in registries: the one place that knows its home.
@@ -29,11 +31,11 @@ const Address = "registry.terraform.io/slipway/slipway"
 // ends.
 func NewServer(ctx context.Context, version string, runs *resources.Runs) (tfprotov6.ProviderServer, error) {
 	p := &slipway{version: version, runs: runs, getenv: os.Getenv}
-	server, err := passthrough.NewServer(ctx, p)
+	server, err := values.NewServer(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return passthrough.NewUnchangedServer(ctx, p, server)
+	return values.NewUnchangedServer(ctx, p, server)
 }
 
 // slipway is the provider.
@@ -90,7 +92,7 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 		Runs:             p.runs,
 		Planned:          &resources.Planned{},
 	}
-	resp.ResourceData, resp.DataSourceData = data, data
+	resp.ResourceData, resp.DataSourceData = data, data.Journals()
 }
 
 // connection returns the defaults for nodes: the configuration over the environment.
@@ -100,8 +102,15 @@ func (p *slipway) connection(ctx context.Context, configured types.Object) (c si
 	if configured.IsNull() || configured.IsUnknown() {
 		return environment, configured.IsNull(), diags
 	}
-	own, known, more := resources.ConnectionFrom(ctx, configured)
-	diags.Append(more...)
+	value, err := values.Opened(ctx, configured)
+	if err != nil {
+		diags.AddError("Invalid connection", err.Error())
+	}
+	own, known, errs := document.NewValues(false).Connection(value) // what is unknown is left unset
+	for _, wrong := range errs {
+		diags.AddAttributeError(path.Root("connection"), "Invalid connection",
+			"connection."+wrong.Attribute+": "+wrong.Message+".")
+	}
 	return own.Over(environment), known, diags
 }
 

@@ -9,11 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/resources/values"
+
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
@@ -161,9 +164,9 @@ func (l *large) site(tb testing.TB) (s site.Site) {
 		}
 		return v.(types.Dynamic)
 	}
-	s.Nodes, _, _ = resources.NodesFrom(ctx, dynamic("nodes"))
-	s.Groups, _, _ = resources.GroupsFrom(ctx, dynamic("groups"))
-	s.Services, _, _ = resources.ServicesFrom(ctx, dynamic("services"))
+	s.Nodes, _, _ = values.From(ctx, dynamic("nodes"), (*document.Values).Nodes)
+	s.Groups, _, _ = values.From(ctx, dynamic("groups"), (*document.Values).Groups)
+	s.Services, _, _ = values.From(ctx, dynamic("services"), (*document.Values).Services)
 	if len(s.Nodes) != len(l.nodes) || len(s.Groups) != largeGroups || len(s.Services) != largeServices {
 		tb.Fatalf("%d nodes, %d groups, %d services", len(s.Nodes), len(s.Groups), len(s.Services))
 	}
@@ -350,7 +353,7 @@ func savedState(tb testing.TB, v tftypes.Value) []byte {
 // written is a known value in JSON.
 func written(tb testing.TB, v tftypes.Value) any {
 	tb.Helper()
-	value, err := resources.Plain(v)
+	value, err := values.Known(v)
 	if err != nil {
 		tb.Fatal(err)
 	}

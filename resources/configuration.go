@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
@@ -13,47 +16,43 @@ import (
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
-// configurationValidator checks a configuration against the configuration resource types. What is unknown is left for
-// later.
-type configurationValidator struct {
+// configurationForm is what a configuration may be.
+type configurationForm struct {
 	override bool // the resources are changes of others, so nothing is required
 	defaults bool // type = { parameter = value }, for every title
 }
 
-func (v configurationValidator) Description(context.Context) string {
-	if v.defaults {
-		return "parameters of configuration resource types: type, parameters"
+// configurationRule checks a configuration against the configuration resource types. What is unknown is left for later.
+func configurationRule(form configurationForm) validator.Dynamic {
+	text := "configuration resources: type, title, parameters"
+	if form.defaults {
+		text = "parameters of configuration resource types: type, parameters"
 	}
-	return "configuration resources: type, title, parameters"
-}
-
-func (v configurationValidator) MarkdownDescription(ctx context.Context) string {
-	return v.Description(ctx)
-}
-
-func (v configurationValidator) ValidateDynamic(ctx context.Context, req validator.DynamicRequest,
-	resp *validator.DynamicResponse) {
-	value, err := opened(ctx, req.ConfigValue)
-	if err != nil {
-		resp.Diagnostics.AddAttributeError(req.Path, "Invalid configuration", err.Error())
-	}
-	if document.PresenceOf(value) != document.Given {
-		return
-	}
-	for _, p := range v.check(req.Path.String(), value) {
-		resp.Diagnostics.Append(diagnostic(req.Path, p, p.Attribute+": "+p.Message))
-	}
+	return rule{text: text, check: func(ctx context.Context, at path.Path, v attr.Value) (diags diag.Diagnostics) {
+		value, err := values.Opened(ctx, v)
+		if err != nil {
+			diags.AddAttributeError(at, "Invalid configuration", err.Error())
+		}
+		if document.PresenceOf(value) != document.Given {
+			return diags
+		}
+		for _, p := range form.check(at.String(), value) {
+			diags.Append(values.Diagnostic(at, p, p.Attribute+": "+p.Message))
+		}
+		return diags
+	}}
 }
 
 // check reports what is wrong with a configuration at a place.
-func (v configurationValidator) check(at string, value any) (errs invalid.Errors) {
+func (v configurationForm) check(at string, value any) (errs invalid.Errors) {
 	read, schemas := document.NewValues(true), schema.Types()
 	if v.defaults {
 		types, _, errs := read.Defaults(value, at)
 		for _, typ := range slices.Sorted(maps.Keys(types)) {
-			place := namePath(at, typ)
+			place := values.Join(at, typ)
 			s, known := schemas[typ]
 			if !known {
 				errs = append(errs, site.UnknownTypeError("", "", place, typ, schemas))
@@ -69,12 +68,12 @@ func (v configurationValidator) check(at string, value any) (errs invalid.Errors
 	for _, typ := range slices.Sorted(maps.Keys(types)) {
 		s, known := schemas[typ]
 		if !known {
-			errs = append(errs, site.UnknownTypeError("", "", namePath(at, typ), typ, schemas))
+			errs = append(errs, site.UnknownTypeError("", "", values.Join(at, typ), typ, schemas))
 			continue
 		}
 		for _, title := range slices.Sorted(maps.Keys(types[typ])) {
 			place := strings.TrimPrefix(site.ConfigurationPath(typ, title, ""), "configuration.")
-			errs = append(errs, v.checkResource(s, namePath(at, place),
+			errs = append(errs, v.checkResource(s, values.Join(at, place),
 				planresource.Resource{Type: typ, Title: title, Parameters: types[typ][title]})...)
 		}
 	}
@@ -82,7 +81,7 @@ func (v configurationValidator) check(at string, value any) (errs invalid.Errors
 }
 
 // checkResource reports what the type of a configuration resource does not accept.
-func (v configurationValidator) checkResource(s planresource.Schema, at string,
+func (v configurationForm) checkResource(s planresource.Schema, at string,
 	r planresource.Resource) (errs invalid.Errors) {
 	if v.override {
 		s.Check = nil // it judges the whole resource
@@ -93,7 +92,7 @@ func (v configurationValidator) checkResource(s planresource.Schema, at string,
 		}
 		p := site.ParameterError("", "", r.Type, r.Title, e)
 		if p.Attribute = at; e.Attribute != "title" {
-			p.Attribute = namePath(at, e.Attribute)
+			p.Attribute = values.Join(at, e.Attribute)
 		}
 		errs = append(errs, p)
 	}

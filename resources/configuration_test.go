@@ -26,7 +26,7 @@ func TestUnknownTypeIsToldOnce(t *testing.T) {
 		map[string]attr.Type{"fiel": manyType, "packge": noneType, "file": manyType, "exec": noneType},
 		map[string]attr.Value{"fiel": many, "packge": none, "file": many, "exec": none}))
 	var resp validator.DynamicResponse
-	configurationValidator{}.ValidateDynamic(t.Context(), validator.DynamicRequest{Path: path.Root("configuration"), ConfigValue: value}, &resp)
+	configurationRule(configurationForm{}).ValidateDynamic(t.Context(), validator.DynamicRequest{Path: path.Root("configuration"), ConfigValue: value}, &resp)
 	want := []string{
 		`configuration.fiel: there is no configuration resource type "fiel"; did you mean "file"?`,
 		`configuration.packge: there is no configuration resource type "packge"; did you mean "package"?`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -42,13 +43,11 @@ func fileWarning(at path.Path, file string) (diags diag.Diagnostics) {
 }
 
 // presentFile warns of a file that is missing.
-type presentFile struct{}
-
-func (presentFile) Description(context.Context) string         { return "the name of a file" }
-func (presentFile) MarkdownDescription(context.Context) string { return "the name of a file" }
-
-func (presentFile) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if file := req.ConfigValue.ValueString(); file != "" { // neither null nor unknown
-		resp.Diagnostics.Append(fileWarning(req.Path, file)...)
-	}
+func presentFile() validator.String {
+	return rule{text: "the name of a file", check: func(_ context.Context, at path.Path, v attr.Value) diag.Diagnostics {
+		if file := textOf(v); file != "" {
+			return fileWarning(at, file)
+		}
+		return nil
+	}}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // nodeConnection is the name of a node's connection. It is not `connection`, as in the provider, because Terraform
@@ -65,10 +67,10 @@ func connectionAttributes(fields []ConnectionField, of owner) map[string]schema.
 		case f.Sensitive:
 			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: text + stateNote,
 				Validators: validators}
-			attributes[f.Name] = movedAttribute(namePath(nodeCredentials, f.Name))
+			attributes[f.Name] = movedAttribute(values.Join(nodeCredentials, f.Name))
 			continue
 		case f.file:
-			validators = append(slices.Clone(validators), presentFile{})
+			validators = append(slices.Clone(validators), presentFile())
 		}
 		if of == ofNode {
 			either = eitherKey(nodeCredentials)
@@ -93,7 +95,7 @@ func connectionAttributes(fields []ConnectionField, of owner) map[string]schema.
 		// Without the attribute, Terraform would leave out what was copied from a node without a word, and another key
 		// would be offered.
 		attributes[nodeCredentials] = schema.MapAttribute{Optional: true, Sensitive: true, ElementType: types.StringType,
-			MarkdownDescription: "Refused: a node's `connect` has its secrets there, the provider has them beside everything else.", Validators: []validator.Map{misplaced{}}}
+			MarkdownDescription: "Refused: a node's `connect` has its secrets there, the provider has them beside everything else.", Validators: []validator.Map{misplaced()}}
 		return attributes
 	}
 	attributes[nodeCredentials] = schema.SingleNestedAttribute{Optional: true, Attributes: secrets,
@@ -120,14 +122,14 @@ func (f ConnectionField) defaults() (text string) {
 // what is given there out without a word, and the node would be reached with another key.
 func movedAttribute(to string) schema.Attribute {
 	return schema.StringAttribute{Optional: true, MarkdownDescription: "Moved: give `" + to + "` instead.",
-		Validators: []validator.String{moved{to}}}
+		Validators: []validator.String{moved(to)}}
 }
 
 // eitherKey refuses a connection or hop that gives its private key twice. secrets is the name of the object that has
 // the secrets, if there is one.
 func eitherKey(secrets string) []validator.Object {
-	return []validator.Object{onlyOneOf{names: []string{namePath(secrets, "private_key"), "private_key_file"},
-		why: "Give the private key as text or as a file, not both."}}
+	return []validator.Object{onlyOneOf("Give the private key as text or as a file, not both.",
+		values.Join(secrets, "private_key"), "private_key_file")}
 }
 
 // lines accepts a list of texts without empty ones.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // withoutSecrets returns a node object without the secrets of its connection, in whichever form it has them.
@@ -30,7 +30,7 @@ func withoutSecrets(node tftypes.Value) (tftypes.Value, error) {
 
 // withNodes returns the value of a deployment's nodes with some objects of an older value added, without their secrets:
 // name -> the node's name in the older value.
-func withNodes(nodes, older passthrough.Value, names map[string]string) (passthrough.Value, error) {
+func withNodes(nodes, older values.Opaque, names map[string]string) (values.Opaque, error) {
 	now, err := nodes.Decode()
 	if err != nil {
 		return nodes, err
@@ -56,21 +56,21 @@ func withNodes(nodes, older passthrough.Value, names map[string]string) (passthr
 	if len(added) < len(names) {
 		return nodes, fmt.Errorf("the state does not say how to reach all of %q; their own ledgers have what is applied there", slices.Sorted(maps.Keys(names)))
 	}
-	return passthrough.Encode(extended(now, added))
+	return values.Encode(extended(now, added))
 }
 
 // membersOf returns the objects of a list or map.
 func membersOf(v tftypes.Value) []tftypes.Value {
-	if elements, ok := elementsOf(v); ok {
+	if elements, ok := values.Elements(v); ok {
 		return elements
 	}
-	entries, _ := entriesOf(v)
+	entries, _ := values.Entries(v)
 	return slices.Collect(maps.Values(entries))
 }
 
 func nameOf(object tftypes.Value) string {
-	entries, _ := entriesOf(object)
-	name, _ := plain(entries["name"]).(string)
+	entries, _ := values.Entries(object)
+	name, _ := values.Plain(entries["name"]).(string)
 	return name
 }
 
@@ -87,7 +87,7 @@ func named(node tftypes.Value, name string) (tftypes.Value, error) {
 // extended returns a list or map of objects with more of them: a list as a tuple, a map as an object, because the added
 // ones may have attributes of another type.
 func extended(v tftypes.Value, added map[string]tftypes.Value) tftypes.Value {
-	if elements, ok := elementsOf(v); ok {
+	if elements, ok := values.Elements(v); ok {
 		elements = slices.Clone(elements)
 		for _, name := range slices.Sorted(maps.Keys(added)) {
 			elements = append(elements, added[name])
@@ -99,9 +99,9 @@ func extended(v tftypes.Value, added map[string]tftypes.Value) tftypes.Value {
 		return tftypes.NewValue(tftypes.Tuple{ElementTypes: elementTypes}, elements)
 	}
 	all := map[string]tftypes.Value{}
-	if entries, ok := entriesOf(v); ok {
+	if entries, ok := values.Entries(v); ok {
 		maps.Copy(all, entries)
 	}
 	maps.Copy(all, added)
-	return objectOf(all)
+	return values.Object(all)
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // Of a node that left the configuration the state keeps everything but the secrets, and what is remembered beside it
@@ -17,30 +18,30 @@ import (
 func TestSecretsOfDepartedNodes(t *testing.T) {
 	text := func(s string) tftypes.Value { return tftypes.NewValue(tftypes.String, s) }
 	hop := func(key map[string]tftypes.Value) tftypes.Value {
-		return objectOf(map[string]tftypes.Value{"host": text("jump"), "credentials": objectOf(key)})
+		return values.Object(map[string]tftypes.Value{"host": text("jump"), "credentials": values.Object(key)})
 	}
-	present := objectOf(map[string]tftypes.Value{
+	present := values.Object(map[string]tftypes.Value{
 		"user":        text("ops"),
-		"credentials": objectOf(map[string]tftypes.Value{"private_key": text("secret-1"), "passphrase": text("secret-2"), "sudo_password": text("secret-3")}),
+		"credentials": values.Object(map[string]tftypes.Value{"private_key": text("secret-1"), "passphrase": text("secret-2"), "sudo_password": text("secret-3")}),
 		"bastions": tftypes.NewValue(tftypes.Tuple{ElementTypes: []tftypes.Type{hop(nil).Type(), hop(map[string]tftypes.Value{"private_key": text("")}).Type()}},
 			[]tftypes.Value{hop(nil), hop(map[string]tftypes.Value{"private_key": text("secret-4")})}),
 	})
-	flat := objectOf(map[string]tftypes.Value{"user": text("ops"), "private_key": text("secret-1"), "sudo_password": text("secret-3")})
+	flat := values.Object(map[string]tftypes.Value{"user": text("ops"), "private_key": text("secret-1"), "sudo_password": text("secret-3")})
 	for name, connect := range map[string]tftypes.Value{"present": present, "flat": flat} {
 		t.Run(name, func(t *testing.T) {
-			tuple := func(nodes ...tftypes.Value) passthrough.Value {
+			tuple := func(nodes ...tftypes.Value) values.Opaque {
 				types := make([]tftypes.Type, len(nodes))
 				for i, n := range nodes {
 					types[i] = n.Type()
 				}
-				v, err := passthrough.Encode(tftypes.NewValue(tftypes.Tuple{ElementTypes: types}, nodes))
+				v, err := values.Encode(tftypes.NewValue(tftypes.Tuple{ElementTypes: types}, nodes))
 				if err != nil {
 					t.Fatal(err)
 				}
 				return v
 			}
-			older := tuple(objectOf(map[string]tftypes.Value{"name": text("a")}), objectOf(map[string]tftypes.Value{"name": text("b"), "address": text("10.0.0.1"), "connect": connect}))
-			kept, err := withNodes(tuple(objectOf(map[string]tftypes.Value{"name": text("a")})), older, map[string]string{"b": "b"})
+			older := tuple(values.Object(map[string]tftypes.Value{"name": text("a")}), values.Object(map[string]tftypes.Value{"name": text("b"), "address": text("10.0.0.1"), "connect": connect}))
+			kept, err := withNodes(tuple(values.Object(map[string]tftypes.Value{"name": text("a")})), older, map[string]string{"b": "b"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,8 +52,8 @@ func TestSecretsOfDepartedNodes(t *testing.T) {
 			if strings.Contains(opened.String(), "secret") {
 				t.Errorf("secrets are kept: %s", opened)
 			}
-			read := func(v passthrough.Value) []site.Node {
-				nodes, _, diags := NodesFrom(t.Context(), v)
+			read := func(v values.Opaque) []site.Node {
+				nodes, _, diags := values.From(t.Context(), v, (*document.Values).Nodes)
 				if diags.HasError() {
 					t.Fatal(diags)
 				}

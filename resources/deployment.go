@@ -24,9 +24,8 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 var (
@@ -71,7 +70,7 @@ func (d *Deployment) Configure(_ context.Context, req resource.ConfigureRequest,
 // engine returns the engine with what the provider gives.
 func (d *Deployment) engine() *engine.Engine {
 	return &engine.Engine{
-		Journals: journal.Directory{Path: d.provider.JournalDirectory, Setting: "journal_directory of the provider"},
+		Journals: d.provider.Journals(),
 		Executor: func() rollout.Executor { return rollout.NewInProcess() },
 		Caller:   controller.New(controller.Options{}), Now: time.Now, GiveUp: d.provider.Runs.ending(),
 	}
@@ -135,29 +134,29 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"site": schema.StringAttribute{
 				Required:            true,
 				MarkdownDescription: "Name of the site. The ledgers on the nodes and the journal are kept under it; changing it tears the old site down and builds the new one.",
-				Validators:          []validator.String{NameValidator()},
+				Validators:          []validator.String{values.NameValidator()},
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 			},
 			"nodes": schema.StringAttribute{
-				Required: true, CustomType: passthrough.Type{}, // whole objects
+				Required: true, CustomType: values.OpaqueType{}, // whole objects
 				MarkdownDescription: "All nodes of the site: whole `slipway_node` objects, as a list or a map (`slipway_node.this` of a `for_each`).",
 			},
 			"groups": schema.StringAttribute{
-				Optional: true, CustomType: passthrough.Type{}, // whole objects
+				Optional: true, CustomType: values.OpaqueType{}, // whole objects
 				MarkdownDescription: "The deployment groups: whole `slipway_group` objects. The order of a list decides which of two independent groups goes first; a map is taken in the order of its keys. " +
 					"Left out, all nodes form one critical group that must succeed as a whole.",
 			},
 			"services": schema.StringAttribute{
-				Optional: true, CustomType: passthrough.Type{}, // whole objects
+				Optional: true, CustomType: values.OpaqueType{}, // whole objects
 				MarkdownDescription: "The services: whole `slipway_service` objects, as a map or a list." +
 					" Give a map: of a list Terraform prints the neighbours of one that changes as well, as a whole.",
 			},
 			"overrides": schema.StringAttribute{
-				Optional: true, CustomType: passthrough.Type{}, // whole objects
+				Optional: true, CustomType: values.OpaqueType{}, // whole objects
 				MarkdownDescription: "The overrides: whole `slipway_override` objects, as a map or a list, like `services`.",
 			},
 			"plugins": schema.StringAttribute{
-				Optional: true, CustomType: passthrough.Type{}, // whole objects
+				Optional: true, CustomType: values.OpaqueType{}, // whole objects
 				MarkdownDescription: "The plugins: whole `data.slipway_plugin` objects, as a list or a map, or objects with the keys of a plugin's document. Their tasks run in an order of their own, on the nodes with their roles; " +
 					"the guide [Plugins and stages](../guides/plugins) says when.",
 			},
@@ -165,7 +164,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Optional: true,
 				MarkdownDescription: "What a catalog says of the order of tasks beyond their requirements: `data.slipway_catalog.site.ordering`, as it is. The guide [Catalogs](../guides/catalog) says what it may contain. " +
 					"A rule that cannot be kept is an error that names the tasks.",
-				Validators: []validator.String{orderingValidator{}},
+				Validators: []validator.String{orderingRule()},
 			},
 			"parallelism": schema.Int64Attribute{
 				Optional: true, Computed: true, Default: int64default.StaticInt64(10),

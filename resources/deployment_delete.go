@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 const defaultTearDownTimeout = time.Hour
@@ -62,7 +63,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	}
 	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
 	defer cancel()
-	out := d.engine().Destroy(ctx, name, engine.Prior{State: past, Nodes: nodes, Unreachable: textsOf(state.Unreachable)},
+	out := d.engine().Destroy(ctx, name, engine.Prior{State: past, Nodes: nodes, Unreachable: values.Texts(state.Unreachable)},
 		engine.Run{Settings: d.settings(state, nil, types.StringNull()), Parallelism: int(state.Parallelism.ValueInt64())})
 	resp.Diagnostics.Append(messages(out.Messages)...)
 	switch {

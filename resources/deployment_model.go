@@ -15,26 +15,26 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // deploymentModelV1 is the deployment at schema version 1.
 type deploymentModelV1 struct {
-	Site           types.String      `tfsdk:"site"`
-	Nodes          passthrough.Value `tfsdk:"nodes"`
-	Groups         passthrough.Value `tfsdk:"groups"`
-	Services       passthrough.Value `tfsdk:"services"`
-	Overrides      passthrough.Value `tfsdk:"overrides"`
-	Plugins        passthrough.Value `tfsdk:"plugins"`
-	Ordering       types.String      `tfsdk:"ordering"`
-	Parallelism    types.Int64       `tfsdk:"parallelism"`
-	ParallelGroups types.Int64       `tfsdk:"parallel_groups"`
-	OnDestroy      types.String      `tfsdk:"on_destroy"`
-	DriftDetection types.String      `tfsdk:"drift_detection"`
-	Triggers       types.Map         `tfsdk:"triggers"`
-	PrivateKeyWO   types.String      `tfsdk:"private_key_wo"`
-	Timeouts       timeouts.Value    `tfsdk:"timeouts"`
-	Protect        types.Object      `tfsdk:"protect"`
+	Site           types.String   `tfsdk:"site"`
+	Nodes          values.Opaque  `tfsdk:"nodes"`
+	Groups         values.Opaque  `tfsdk:"groups"`
+	Services       values.Opaque  `tfsdk:"services"`
+	Overrides      values.Opaque  `tfsdk:"overrides"`
+	Plugins        values.Opaque  `tfsdk:"plugins"`
+	Ordering       types.String   `tfsdk:"ordering"`
+	Parallelism    types.Int64    `tfsdk:"parallelism"`
+	ParallelGroups types.Int64    `tfsdk:"parallel_groups"`
+	OnDestroy      types.String   `tfsdk:"on_destroy"`
+	DriftDetection types.String   `tfsdk:"drift_detection"`
+	Triggers       types.Map      `tfsdk:"triggers"`
+	PrivateKeyWO   types.String   `tfsdk:"private_key_wo"`
+	Timeouts       timeouts.Value `tfsdk:"timeouts"`
+	Protect        types.Object   `tfsdk:"protect"`
 
 	Run          types.Int64  `tfsdk:"run"`
 	Steps        types.List   `tfsdk:"steps"`
@@ -64,7 +64,7 @@ var driftType = types.ObjectType{AttrTypes: map[string]attr.Type{
 
 // nodes returns the nodes of a state, with the secrets that are remembered of those that left the configuration.
 func (m deploymentModelV1) nodes(ctx context.Context, past engine.State) ([]site.Node, diag.Diagnostics) {
-	nodes, _, diags := NodesFrom(ctx, m.Nodes)
+	nodes, _, diags := values.From(ctx, m.Nodes, (*document.Values).Nodes)
 	return past.Reaching(nodes), diags
 }
 
@@ -80,7 +80,7 @@ func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, 
 		{"ordering", m.Ordering, &d.Ordering}, {"triggers", m.Triggers, &d.Triggers},
 	} {
 		var err error
-		if *part.into, err = opened(ctx, part.value); err != nil {
+		if *part.into, err = values.Opened(ctx, part.value); err != nil {
 			diags.AddAttributeError(path.Root(part.name), "Invalid "+part.name, err.Error())
 		}
 	}
@@ -91,8 +91,8 @@ func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, 
 // to be used.
 func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {
 	d, diags := m.desired(ctx)
-	s, known, errs := reader().Site(d)
-	diags.Append(Diagnostics(errs)...)
+	s, known, errs := document.NewValues(false).Site(d)
+	diags.Append(values.Diagnostics(errs)...)
 	return s, known, diags
 }
 
@@ -100,7 +100,7 @@ func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, 
 func (m deploymentModelV1) shown() engine.Shown {
 	out := engine.Shown{Status: engine.Status(m.Status.ValueString()), Run: m.Run.ValueInt64(),
 		ChangedNodes: map[string]int64{}, Nodes: textMap(m.NodeStatus), Groups: textMap(m.GroupStatus),
-		Unreachable: textsOf(m.Unreachable)}
+		Unreachable: values.Texts(m.Unreachable)}
 	for node, v := range m.ChangedNodes.Elements() {
 		if run, ok := v.(types.Int64); ok {
 			out.ChangedNodes[node] = run.ValueInt64()
@@ -121,8 +121,8 @@ func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 // keepSame keeps what the prior state has of objects that only got new attributes, not set, in a later version of
 // slipway: they are no change.
 func (m *deploymentModelV1) keepSame(prior deploymentModelV1) {
-	now := []*passthrough.Value{&m.Nodes, &m.Groups, &m.Services, &m.Overrides, &m.Plugins}
-	for i, before := range []passthrough.Value{prior.Nodes, prior.Groups, prior.Services, prior.Overrides, prior.Plugins} {
+	now := []*values.Opaque{&m.Nodes, &m.Groups, &m.Services, &m.Overrides, &m.Plugins}
+	for i, before := range []values.Opaque{prior.Nodes, prior.Groups, prior.Services, prior.Overrides, prior.Plugins} {
 		if same(*now[i], before) {
 			*now[i] = before
 		}
@@ -130,7 +130,7 @@ func (m *deploymentModelV1) keepSame(prior deploymentModelV1) {
 }
 
 // same reports whether two values are equal but for members that are null in one and missing in the other.
-func same(a, b passthrough.Value) bool {
+func same(a, b values.Opaque) bool {
 	if a.Equal(b) {
 		return true
 	}
@@ -139,7 +139,7 @@ func same(a, b passthrough.Value) bool {
 		return false
 	}
 	right, err := b.Decode()
-	return err == nil && reflect.DeepEqual(withoutNulls(plain(left)), withoutNulls(plain(right)))
+	return err == nil && reflect.DeepEqual(values.WithoutNulls(values.Plain(left)), values.WithoutNulls(values.Plain(right)))
 }
 
 // driftOf returns the drift of the state for the planner.

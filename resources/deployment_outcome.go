@@ -13,12 +13,12 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // show shows the outcome of a run. older are the nodes of the prior state, or of the deployment that is replaced.
 func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1,
-	older passthrough.Value) (diags diag.Diagnostics) {
+	older values.Opaque) (diags diag.Diagnostics) {
 	m.Status = types.StringValue(string(out.Status))
 	m.NodeStatus, m.GroupStatus, m.Unreachable = stringMap(out.Nodes), stringMap(out.Groups), stringList(out.Unreachable)
 	failed := out.Status == engine.Failed || out.Status == engine.Interrupted
@@ -85,7 +85,7 @@ func messages(of engine.Messages) (diags diag.Diagnostics) {
 	for _, e := range of {
 		switch e := e.(type) {
 		case invalid.Error:
-			diags.Append(Diagnostics(invalid.Errors{e})...)
+			diags.Append(values.Diagnostics(invalid.Errors{e})...)
 		case *engine.Message:
 			at := path.Empty()
 			for name := range strings.SplitSeq(e.Attribute, ".") {
@@ -93,7 +93,7 @@ func messages(of engine.Messages) (diags diag.Diagnostics) {
 					at = at.AtName(name)
 				}
 			}
-			diags.Append(diagnosticAt(at, e.Warning, e.Summary, e.Detail))
+			diags.Append(values.DiagnosticAt(at, e.Warning, e.Summary, e.Detail))
 		default:
 			diags.AddError("The operation failed", e.Error())
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // ModifyPlan shows what the apply will do. It runs in plan and, in another process, again in apply; when the second
@@ -92,7 +93,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, desired document.Deployment, partly bool,
 	prior *deploymentModelV1, past engine.State) (w *engine.Planned, known bool, diags diag.Diagnostics) {
 	s, known, errs := document.NewValues(partly).Site(desired)
-	diags = Diagnostics(errs)
+	diags = values.Diagnostics(errs)
 	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
 		return nil, false, diags
 	}
@@ -101,7 +102,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, desired d
 		return nil, false, diags
 	}
 	w, errs = engine.Plan(before, s, d.settings(plan, prior, types.StringNull()))
-	diags.Append(Diagnostics(errs)...)
+	diags.Append(values.Diagnostics(errs)...)
 	if w != nil && prior != nil && !w.Plan.Empty() && !plan.sameDesire(*prior) {
 		was, _, ds := prior.Value(ctx)
 		if ds.HasError() {
@@ -127,7 +128,7 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 	if m == nil {
 		return nil, nil
 	}
-	out = &engine.Prior{State: past, Nodes: desired.Nodes, Imported: m.Nodes.IsNull(), Unreachable: textsOf(m.Unreachable)}
+	out = &engine.Prior{State: past, Nodes: desired.Nodes, Imported: m.Nodes.IsNull(), Unreachable: values.Texts(m.Unreachable)}
 	if !plan.Nodes.Equal(m.Nodes) {
 		out.Nodes, diags = m.nodes(ctx, past)
 	}
@@ -262,7 +263,7 @@ func (d *Deployment) warnOfTaint(plan deploymentModelV1, desired document.Deploy
 
 // stepsOfCreation is [engine.StepsOfCreation]; empty where the site is not known.
 func (d *Deployment) stepsOfCreation(plan deploymentModelV1, desired document.Deployment, run int64) string {
-	s, known, errs := reader().Site(desired)
+	s, known, errs := document.NewValues(false).Site(desired)
 	if !known || len(errs) > 0 || plan.Triggers.IsUnknown() {
 		return ""
 	}
@@ -292,7 +293,7 @@ func (d *Deployment) noteReplacement(ctx context.Context, plan, prior deployment
 	if diags.Append(ds...); diags.HasError() {
 		return diags
 	}
-	noted := messages(limits.CheckReplacement(past, textsOf(prior.Unreachable), creation))
+	noted := messages(limits.CheckReplacement(past, values.Texts(prior.Unreachable), creation))
 	if !noted.HasError() {
 		diags.Append(noted...)
 		return diags

@@ -52,7 +52,7 @@ func TestPrivateState(t *testing.T) {
 			if d := cmp.Diff(tt.want, got); saved != tt.saved || d != "" {
 				t.Errorf("%t %s", saved, d)
 			}
-			if told := texts(diags); (tt.diags == "") != (told == "") || !strings.Contains(told, tt.diags) {
+			if told := details(diags); (tt.diags == "") != (told == "") || !strings.Contains(told, tt.diags) {
 				t.Errorf("got %s, want %s", told, tt.diags)
 			}
 		})

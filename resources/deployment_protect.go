@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // protectModel is `protect` of a deployment.
@@ -87,7 +88,7 @@ func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.Sta
 	switch {
 	case diags.HasError():
 	case !plan.Site.Equal(prior.Site):
-		diags.Append(messages(limits.CheckOther(past, textsOf(prior.Unreachable)))...)
+		diags.Append(messages(limits.CheckOther(past, values.Texts(prior.Unreachable)))...)
 	default:
 		diags.Append(messages(limits.Check(losses, atMost))...)
 	}
@@ -104,7 +105,7 @@ func planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagn
 	}
 	limits, more := limitsOf(ctx, state, &state)
 	if diags.Append(more...); !diags.HasError() {
-		diags.Append(messages(limits.CheckDestroy(past, textsOf(state.Unreachable)))...)
+		diags.Append(messages(limits.CheckDestroy(past, values.Texts(state.Unreachable)))...)
 	}
 	return diags
 }

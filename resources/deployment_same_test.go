@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 func TestSame(t *testing.T) {
@@ -54,11 +54,11 @@ func TestSame(t *testing.T) {
 		"an object and a list": {before,
 			list(tuple, text("a")), false},
 	} {
-		a, err := passthrough.Encode(tt.a)
+		a, err := values.Encode(tt.a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := passthrough.Encode(tt.b)
+		b, err := values.Encode(tt.b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // NewGroup returns slipway_group: nodes that are rolled out together, as desired state.
@@ -33,13 +34,13 @@ func groupSchema() schema.Schema {
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Names of the groups that must be deployed before this one. When one of them fails, this group fails with it and its nodes are not touched.",
 				Validators: []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(),
-					listvalidator.ValueStringsAre(NameValidator())},
+					listvalidator.ValueStringsAre(values.NameValidator())},
 			},
 			"selectors": selectorsAttribute("the group has"),
 			"success_criteria": schema.SingleNestedAttribute{
 				Optional:            true,
 				MarkdownDescription: "When the group counts as successful; judged after prepare and after deploy, over all nodes that its selectors select. Any criterion that is not met fails the group. Left out, the group always succeeds.",
-				Validators:          []validator.Object{oneCriterion{consequence: "Without any criterion, leave success_criteria out."}},
+				Validators:          []validator.Object{oneCriterion("Without any criterion, leave success_criteria out.")},
 				Attributes: map[string]schema.Attribute{
 					"percent_successful_nodes": schema.Int64Attribute{Optional: true,
 						MarkdownDescription: "Share of the nodes that must succeed, in percent, 0 to 100.",

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // held is a resource that only holds desired state: a node, group, service or override. No host is ever touched, so no
@@ -24,7 +24,7 @@ type held struct {
 
 var (
 	_ resource.ResourceWithImportState = (*held)(nil)
-	_ passthrough.Quiet                = (*node)(nil)
+	_ values.Quiet                     = (*node)(nil)
 )
 
 // heldIdentity names a held resource outside of any state.
@@ -58,9 +58,9 @@ func (h *held) ImportState(ctx context.Context, req resource.ImportStateRequest,
 	}
 	var name types.String
 	resp.Diagnostics.Append(resp.State.GetAttribute(ctx, path.Root("name"), &name)...)
-	if !namePattern.MatchString(name.ValueString()) {
+	if !values.IsName(name.ValueString()) {
 		resp.Diagnostics.AddError("Invalid import id",
-			fmt.Sprintf("A %s is imported by its name, and %q is not a name: it %s.", h.object, name.ValueString(), nameRule))
+			fmt.Sprintf("A %s is imported by its name, and %q is not a name: it %s.", h.object, name.ValueString(), values.NameRule))
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // NewNode returns slipway_node: a machine, as desired state.
@@ -68,7 +70,7 @@ func (*node) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 
 // gather moves the secrets of a connection, or of a hop of it, from beside everything else into its credentials.
 func gather(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
-	entries, _ := entriesOf(v)
+	entries, _ := values.Entries(v)
 	object, _ := v.Type().(tftypes.Object)
 	below, ok := object.AttributeTypes[nodeCredentials].(tftypes.Object)
 	if !ok || v.IsNull() {
@@ -117,7 +119,7 @@ func nodeSchema() schema.Schema {
 			"roles": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Roles, for overrides.",
-				Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(NameValidator())},
+				Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(values.NameValidator())},
 			},
 			nodeConnection: nodeConnectionAttribute(),
 		},
@@ -130,7 +132,7 @@ func nameAttribute(object string) schema.StringAttribute {
 		Required: true,
 		MarkdownDescription: "Name of the " + object +
 			", unique in its site: letters, digits, dots, underscores and hyphens, beginning with a letter or digit. Another name is another " + object + ".",
-		Validators:    []validator.String{NameValidator()},
+		Validators:    []validator.String{values.NameValidator()},
 		PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
 	}
 }

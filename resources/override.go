@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // NewOverride returns slipway_override: a change of configuration resources for a scope, as desired state.
@@ -49,10 +51,10 @@ func overrideSchema() schema.Schema {
 			"It connects to nothing; `slipway_deployment` does the work. Import takes the override's name; everything else then comes from the configuration.",
 		Attributes: map[string]schema.Attribute{
 			"name":   nameAttribute("override"),
-			"groups": scope("Names of the groups", NameValidator()),
+			"groups": scope("Names of the groups", values.NameValidator()),
 			"roles": scope("Roles, or `/regular expression/` that is matched at the beginning of a role,",
 				rolePatternValidator(), "groups"),
-			"nodes": scope("Names of the nodes", NameValidator(), "groups", "roles"),
+			"nodes": scope("Names of the nodes", values.NameValidator(), "groups", "roles"),
 			"merge": schema.StringAttribute{
 				Optional: true, Computed: true, Default: stringdefault.StaticString(mergeParameter),
 				MarkdownDescription: "How this override goes over those of wider scopes: `parameter` (default) merges the parameters of a title, `title` replaces the title whole.",
@@ -61,7 +63,7 @@ func overrideSchema() schema.Schema {
 			"configuration": schema.DynamicAttribute{
 				Required:            true,
 				MarkdownDescription: "What to change or add: `type = { title = { parameter = value } }`. A null is an error, because an override cannot take a parameter away.",
-				Validators:          []validator.Dynamic{configurationValidator{override: true}},
+				Validators:          []validator.Dynamic{configurationRule(configurationForm{override: true})},
 			},
 			"options": schema.SingleNestedAttribute{
 				Optional:            true,
@@ -75,7 +77,7 @@ func overrideSchema() schema.Schema {
 					"titles_create_exception": names("Titles for which the opposite of `create` counts."),
 					"defaults": schema.DynamicAttribute{Optional: true,
 						MarkdownDescription: "Parameters for every resource of a type that the override changes or creates, unless `configuration` gives them: `type = { parameter = value }`.",
-						Validators:          []validator.Dynamic{configurationValidator{override: true, defaults: true}}},
+						Validators:          []validator.Dynamic{configurationRule(configurationForm{override: true, defaults: true})}},
 				},
 			},
 		},

@@ -7,8 +7,10 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // Planned are the nodes that a plan connects to otherwise. Terraform gives the refresh of a deployment its state alone,
@@ -100,7 +102,7 @@ func (n *node) ModifyPlan(_ context.Context, req resource.ModifyPlanRequest, _ *
 	if n.planned == nil || req.State.Raw.IsNull() || req.Plan.Raw.IsNull() || !req.Plan.Raw.IsFullyKnown() {
 		return
 	}
-	nodes, _, errs := reader().Nodes([]any{plain(req.State.Raw), plain(req.Plan.Raw)})
+	nodes, _, errs := document.NewValues(false).Nodes([]any{values.Plain(req.State.Raw), values.Plain(req.Plan.Raw)})
 	if len(errs) == 0 && nodes[0].Name == nodes[1].Name { // the deployment says what is wrong
 		n.planned.note(nodes[0], nodes[1])
 	}

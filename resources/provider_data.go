@@ -3,6 +3,7 @@ package resources
 import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -30,4 +31,9 @@ func (p ProviderData) connection(key types.String) site.Connection {
 		return site.Connection{PrivateKey: k}.Over(p.Connection)
 	}
 	return p.Connection
+}
+
+// Journals returns where the journals are.
+func (p ProviderData) Journals() journal.Directory {
+	return journal.Directory{Path: p.JournalDirectory, Setting: "journal_directory of the provider"}
 }

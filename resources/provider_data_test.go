@@ -7,8 +7,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 func TestReach(t *testing.T) {
@@ -39,7 +41,7 @@ func TestReach(t *testing.T) {
 
 // A key below a node's credentials is a source of keys like any other: it keeps the provider's away.
 func TestReachWithCredentials(t *testing.T) {
-	v := values{t.Context()}
+	v := hcl{t.Context()}
 	p := ProviderData{Connection: site.Connection{User: "root", PrivateKeyFile: "id", Passphrase: "secret", SudoPassword: "pw"}}
 	for name, tt := range map[string]struct {
 		credentials attr.Value
@@ -50,7 +52,7 @@ func TestReachWithCredentials(t *testing.T) {
 		"a sudo password": {v.object(members("sudo_password", str("s"))), site.Connection{User: "root", PrivateKeyFile: "id", Passphrase: "secret", SudoPassword: "s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			nodes, _, diags := NodesFrom(t.Context(), types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("credentials", tt.credentials)))))))
+			nodes, _, diags := values.From(t.Context(), types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("credentials", tt.credentials)))))), (*document.Values).Nodes)
 			if len(diags) > 0 {
 				t.Fatal(diags)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // Runs knows the runs of this process.
@@ -122,7 +122,7 @@ func (r *Runs) within(ctx context.Context, operation string, limit time.Duration
 // and learns from it which nodes the failed creation worked on.
 type replaced struct {
 	nodes []site.Node
-	value passthrough.Value // the same as they stand in the state
+	value values.Opaque // the same as they stand in the state
 }
 
 // replace remembers a tainted deployment of a site.

@@ -27,7 +27,7 @@ func selectorsAttribute(what string) schema.ListNestedAttribute {
 			": those that any of the selectors selects; `[]` selects all nodes. A selector selects the nodes that meet all of its criteria; " +
 			"a criterion is met by any one of its values.",
 		NestedObject: schema.NestedAttributeObject{
-			Validators: []validator.Object{oneCriterion{consequence: strings.ToUpper(allNodes[:1]) + allNodes[1:] + "."}},
+			Validators: []validator.Object{oneCriterion(strings.ToUpper(allNodes[:1]) + allNodes[1:] + ".")},
 			Attributes: map[string]schema.Attribute{
 				"node_names":  criterion("Names of nodes.", stringvalidator.LengthAtLeast(1)),
 				"node_tags":   criterion("Tags, any of which the node has.", stringvalidator.LengthAtLeast(1)),

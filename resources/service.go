@@ -16,6 +16,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // NewService returns slipway_service: an instance of an entity, or configuration as it is, placed on nodes, as desired
@@ -45,15 +46,15 @@ func (*service) ValidateConfig(_ context.Context, req resource.ValidateConfigReq
 			if p.Object = "service"; name == "" {
 				at, detail = path.Empty(), "The service "+p.Message
 			}
-			resp.Diagnostics.Append(diagnostic(at, p, detail))
+			resp.Diagnostics.Append(values.Diagnostic(at, p, detail))
 		}
 	}
-	config, _ := plain(req.Config.Raw).(map[string]any)
+	config, _ := values.Plain(req.Config.Raw).(map[string]any)
 	report(document.ServiceAttributes(func(name string) document.Presence { return document.PresenceOf(config[name]) }))
 	if document.PresenceOf(config["entity"]) != document.Given {
 		return
 	}
-	e, known, errs := reader().Entity(config["entity"], "entity")
+	e, known, errs := document.NewValues(false).Entity(config["entity"], "entity")
 	if report(errs); e == nil || !known {
 		return
 	}
@@ -87,11 +88,11 @@ func (*service) ModifyPlan(_ context.Context, req resource.ModifyPlanRequest, re
 // plannedService reads entity and attributes of a service. The entity is nil when there is none, or it is not known, or
 // wrong, which ValidateConfig reports.
 func plannedService(object tftypes.Value) (*catalog.Entity, catalog.Partial) {
-	values, _ := plain(object).(map[string]any)
+	values, _ := values.Plain(object).(map[string]any)
 	if document.PresenceOf(values["entity"]) != document.Given {
 		return nil, catalog.Partial{}
 	}
-	e, known, _ := reader().Entity(values["entity"], "entity")
+	e, known, _ := document.NewValues(false).Entity(values["entity"], "entity")
 	if !known {
 		e = nil
 	}
@@ -136,14 +137,13 @@ func serviceSchema() schema.Schema {
 				Optional: true,
 				MarkdownDescription: "The configuration resources: `type = { title = { parameter = value } }`, in Puppet's words. A null counts as left out. " +
 					"Types and their parameters are checked when the configuration is validated. Give this or `entity`.",
-				Validators: []validator.Dynamic{configurationValidator{}},
+				Validators: []validator.Dynamic{configurationRule(configurationForm{})},
 			},
 			"service_lifecycle": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "The lifecycle that the service is driven through: the name of one that slipway brings, or a document that has one (`file(\"lifecycle.yaml\")`). Left out, it is the one that the entity names, " +
 					"`slipway_default` in most cases. The guide [Services](../guides/services) says how lifecycles are made. For a service of an entity.",
-				Validators: []validator.String{textValidator{check: lifecycleOf,
-					rule: "the name of a lifecycle that slipway brings, or a document with one"}},
+				Validators: []validator.String{textRule("the name of a lifecycle that slipway brings, or a document with one", lifecycleOf)},
 			},
 			"gates": schema.MapAttribute{
 				Optional: true, ElementType: types.BoolType,

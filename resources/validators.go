@@ -3,12 +3,11 @@ package resources
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -18,31 +17,55 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
-const nameRule = "must begin with a letter or digit and go on with letters, digits, dots, underscores and hyphens"
-
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
-// NameValidator accepts the names of sites, nodes, groups, services and overrides.
-func NameValidator() validator.String { return stringvalidator.RegexMatches(namePattern, nameRule) }
-
-// textValidator accepts a string for which check finds no error. Null and unknown values pass.
-type textValidator struct {
-	rule  string // what is right, for descriptions
-	check func(string) (wrong string)
+// rule is a validator of values that are not null, and not unknown unless it says so.
+type rule struct {
+	text    string // what is right, for descriptions
+	unknown bool   // unknown values are checked, too
+	check   func(ctx context.Context, at path.Path, v attr.Value) diag.Diagnostics
 }
 
-func (v textValidator) Description(context.Context) string         { return v.rule }
-func (v textValidator) MarkdownDescription(context.Context) string { return v.rule }
+func (r rule) Description(context.Context) string         { return r.text }
+func (r rule) MarkdownDescription(context.Context) string { return r.text }
 
-func (v textValidator) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
-		return
+func (r rule) of(ctx context.Context, at path.Path, v attr.Value) diag.Diagnostics {
+	if v.IsNull() || v.IsUnknown() && !r.unknown {
+		return nil
 	}
-	if wrong := v.check(req.ConfigValue.ValueString()); wrong != "" {
-		resp.Diagnostics.AddAttributeError(req.Path, "Invalid value of "+req.Path.String(), wrong)
-	}
+	return r.check(ctx, at, v)
+}
+
+func (r rule) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	resp.Diagnostics.Append(r.of(ctx, req.Path, req.ConfigValue)...)
+}
+
+func (r rule) ValidateObject(ctx context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
+	resp.Diagnostics.Append(r.of(ctx, req.Path, req.ConfigValue)...)
+}
+
+func (r rule) ValidateMap(ctx context.Context, req validator.MapRequest, resp *validator.MapResponse) {
+	resp.Diagnostics.Append(r.of(ctx, req.Path, req.ConfigValue)...)
+}
+
+func (r rule) ValidateDynamic(ctx context.Context, req validator.DynamicRequest, resp *validator.DynamicResponse) {
+	resp.Diagnostics.Append(r.of(ctx, req.Path, req.ConfigValue)...)
+}
+
+// textRule accepts a string for which check finds nothing wrong.
+func textRule(text string, check func(string) (wrong string)) validator.String {
+	return rule{text: text, check: func(_ context.Context, at path.Path, v attr.Value) (diags diag.Diagnostics) {
+		if wrong := check(textOf(v)); wrong != "" {
+			diags.AddAttributeError(at, "Invalid value of "+at.String(), wrong)
+		}
+		return diags
+	}}
+}
+
+func textOf(v attr.Value) string {
+	s, _ := v.(types.String)
+	return s.ValueString()
 }
 
 func messageOf(err error) string {
@@ -54,45 +77,45 @@ func messageOf(err error) string {
 
 // durationValidator accepts a duration above zero.
 func durationValidator() validator.String {
-	return textValidator{rule: "a duration above zero, such as 30s, 10m or 1h30m", check: func(s string) string {
+	return textRule("a duration above zero, such as 30s, 10m or 1h30m", func(s string) string {
 		_, err := document.ParseDuration(s)
 		return messageOf(err)
-	}}
+	})
 }
 
 // labelSelectorValidator accepts `key:value`: exactly one colon, neither side empty after trimming (airship.md 3,
 // D-20).
 func labelSelectorValidator() validator.String {
-	return textValidator{rule: "a label as key:value", check: func(s string) string {
+	return textRule("a label as key:value", func(s string) string {
 		_, _, err := site.ParseLabel(s)
 		return messageOf(err)
-	}}
+	})
 }
 
 // labelValidator accepts the key or the value of a node's label: one that a selector can name.
 func labelValidator() validator.String {
-	return textValidator{rule: "not empty, no colon, no white space around it", check: func(s string) string {
+	return textRule("not empty, no colon, no white space around it", func(s string) string {
 		if s == "" || strings.Contains(s, ":") || strings.TrimSpace(s) != s {
 			return fmt.Sprintf("%q cannot be the key or value of a label, because no selector could name it; write something without colon and without white space around it", s)
 		}
 		return ""
-	}}
+	})
 }
 
 // rolePatternValidator accepts a role or `/regular expression/` (fuel.md B4).
 func rolePatternValidator() validator.String {
-	return textValidator{rule: "a role or /regular expression/", check: func(s string) string {
+	return textRule("a role or /regular expression/", func(s string) string {
 		if s == "" {
 			return "the role is empty; write a role or /regular expression/"
 		}
 		_, err := site.ParseRolePattern(s)
 		return messageOf(err)
-	}}
+	})
 }
 
 // addressValidator accepts a host name or an IP address, nothing around it.
 func addressValidator() validator.String {
-	return textValidator{rule: "a host name or IP address", check: func(s string) string {
+	return textRule("a host name or IP address", func(s string) string {
 		switch {
 		case net.ParseIP(s) != nil:
 			return ""
@@ -108,64 +131,46 @@ func addressValidator() validator.String {
 			return fmt.Sprintf("%q begins with a hyphen; no host name does", s)
 		}
 		return ""
-	}}
+	})
 }
 
 // oneCriterion accepts an object that gives at least one of its attributes.
-type oneCriterion struct{ consequence string }
-
-func (v oneCriterion) Description(context.Context) string {
-	return "at least one attribute must be given"
-}
-
-func (v oneCriterion) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v oneCriterion) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
-		return
-	}
-	var names []string
-	for name, value := range req.ConfigValue.Attributes() {
-		if !value.IsNull() {
-			return
-		}
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	resp.Diagnostics.AddAttributeError(req.Path, "Nothing given in "+req.Path.String(),
-		fmt.Sprintf("The object is empty; give at least one of %s. %s Terraform passes over any other name.",
-			strings.Join(names, ", "), v.consequence))
+func oneCriterion(consequence string) validator.Object {
+	return rule{text: "at least one attribute must be given",
+		check: func(_ context.Context, at path.Path, v attr.Value) (diags diag.Diagnostics) {
+			object, _ := v.(types.Object)
+			for _, value := range object.Attributes() {
+				if !value.IsNull() {
+					return nil
+				}
+			}
+			diags.AddAttributeError(at, "Nothing given in "+at.String(),
+				fmt.Sprintf("The object is empty; give at least one of %s. %s Terraform passes over any other name.",
+					strings.Join(slices.Sorted(maps.Keys(object.Attributes())), ", "), consequence))
+			return diags
+		}}
 }
 
 // onlyOneOf accepts an object of which at most one of some attributes is given. The name of an attribute of a nested
 // object has a dot: `credentials.private_key`.
-type onlyOneOf struct {
-	names []string
-	why   string
-}
-
-func (v onlyOneOf) Description(context.Context) string {
-	return "at most one of " + strings.Join(v.names, ", ")
-}
-
-func (v onlyOneOf) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v onlyOneOf) ValidateObject(_ context.Context, req validator.ObjectRequest, resp *validator.ObjectResponse) {
-	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
-		return
-	}
-	given := ""
-	for _, name := range v.names {
-		value, at := attributeAt(req.ConfigValue, req.Path, name)
-		if value == nil || value.IsNull() || value.IsUnknown() || value.Equal(types.StringValue("")) {
-			continue
-		}
-		if given != "" {
-			resp.Diagnostics.AddAttributeError(at, "Both "+given+" and "+name+" are given", v.why)
-			return
-		}
-		given = name
-	}
+func onlyOneOf(why string, names ...string) validator.Object {
+	return rule{text: "at most one of " + strings.Join(names, ", "),
+		check: func(_ context.Context, at path.Path, v attr.Value) (diags diag.Diagnostics) {
+			object, _ := v.(types.Object)
+			given := ""
+			for _, name := range names {
+				value, place := attributeAt(object, at, name)
+				if value == nil || value.IsNull() || value.IsUnknown() || textOf(value) == "" {
+					continue
+				}
+				if given != "" {
+					diags.AddAttributeError(place, "Both "+given+" and "+name+" are given", why)
+					return diags
+				}
+				given = name
+			}
+			return nil
+		}}
 }
 
 // attributeAt returns an attribute of an object and its path; there is none in a nested object that is null or unknown.
@@ -183,31 +188,24 @@ func attributeAt(object types.Object, at path.Path, name string) (attr.Value, pa
 }
 
 // moved refuses an attribute that has another place in the same object now, also a value that is not known yet.
-type moved struct{ to string }
-
-func (v moved) Description(context.Context) string { return "moved to " + v.to }
-
-func (v moved) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (v moved) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if !req.ConfigValue.IsNull() {
-		resp.Diagnostics.Append(v.refused(req.Path))
-	}
+func moved(to string) validator.String {
+	return rule{text: "moved to " + to, unknown: true,
+		check: func(_ context.Context, at path.Path, _ attr.Value) diag.Diagnostics { return hasMoved(at, to) }}
 }
 
-func (v moved) refused(at path.Path) diag.Diagnostic {
-	return diag.NewAttributeErrorDiagnostic(at, at.String()+" has moved", "Give "+namePath(at.ParentPath().String(),
-		v.to)+" instead.")
+func hasMoved(at path.Path, to string) diag.Diagnostics {
+	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, at.String()+" has moved",
+		"Give "+values.Join(at.ParentPath().String(), to)+" instead.")}
 }
 
 // movedSecrets refuses what [movedAttribute] refuses, in a node that is known.
 func movedSecrets(node tftypes.Value) (diags diag.Diagnostics) {
-	values, _ := plain(node).(map[string]any)
-	connection, _ := values[nodeConnection].(map[string]any)
+	object, _ := values.Plain(node).(map[string]any)
+	connection, _ := object[nodeConnection].(map[string]any)
 	refuse := func(at path.Path, below map[string]any, fields []ConnectionField) {
 		for _, f := range fields {
 			if f.Sensitive && below[f.Name] != nil {
-				diags.Append(moved{namePath(nodeCredentials, f.Name)}.refused(at.AtName(f.Name)))
+				diags.Append(hasMoved(at.AtName(f.Name), values.Join(nodeCredentials, f.Name))...)
 			}
 		}
 	}
@@ -222,30 +220,20 @@ func movedSecrets(node tftypes.Value) (diags diag.Diagnostics) {
 }
 
 // misplaced refuses `credentials` of the provider's connection, which is of nodes only.
-type misplaced struct{}
-
-func (misplaced) Description(context.Context) string { return "is for nodes only" }
-
-func (v misplaced) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (misplaced) ValidateMap(_ context.Context, req validator.MapRequest, resp *validator.MapResponse) {
-	if !req.ConfigValue.IsNull() {
-		resp.Diagnostics.AddAttributeError(req.Path, req.Path.String()+" is for nodes only",
-			"Give "+req.Path.ParentPath().String()+".private_key, and whatever else is in it, instead.")
-	}
+func misplaced() validator.Map {
+	return rule{text: "is for nodes only", unknown: true,
+		check: func(_ context.Context, at path.Path, _ attr.Value) (diags diag.Diagnostics) {
+			diags.AddAttributeError(at, at.String()+" is for nodes only",
+				"Give "+at.ParentPath().String()+".private_key, and whatever else is in it, instead.")
+			return diags
+		}}
 }
 
-// orderingValidator checks the rules of a catalog as soon as they are known.
-type orderingValidator struct{}
-
-func (orderingValidator) Description(context.Context) string {
-	return "must be the ordering of a catalog"
-}
-
-func (v orderingValidator) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
-
-func (orderingValidator) ValidateString(ctx context.Context, req validator.StringRequest,
-	resp *validator.StringResponse) {
-	_, _, diags := OrderingFrom(ctx, req.ConfigValue)
-	resp.Diagnostics.Append(diags...)
+// orderingRule checks the rules of a catalog as soon as they are known.
+func orderingRule() validator.String {
+	return rule{text: "must be the ordering of a catalog",
+		check: func(ctx context.Context, _ path.Path, v attr.Value) diag.Diagnostics {
+			_, _, diags := values.From(ctx, v, (*document.Values).Ordering)
+			return diags
+		}}
 }

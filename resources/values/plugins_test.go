@@ -1,4 +1,4 @@
-package resources
+package values
 
 import (
 	"strings"
@@ -8,11 +8,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 func TestPluginsFrom(t *testing.T) {
-	v := values{t.Context()}
+	v := hcl{t.Context()}
 	task := func(timeout attr.Value) attr.Value {
 		return v.object(members("role", str("*"), "stage", str("pre_deployment"), "type", str("shell"), "fail_on_error", str("false"),
 			"parameters", v.object(members("cmd", number(1), "timeout", timeout, "cwd", types.StringNull()))))
@@ -42,14 +43,14 @@ func TestPluginsFrom(t *testing.T) {
 		"null inside":    {in: types.DynamicValue(v.tuple(types.StringNull())), diags: "plugins[0]: is null; leave it out instead."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, known, diags := PluginsFrom(t.Context(), tt.in)
+			got, known, diags := From(t.Context(), tt.in, (*document.Values).Plugins)
 			if known == tt.unknown {
 				t.Errorf("known is %t", known)
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)
 			}
-			if told := texts(diags); (tt.diags == "") != (told == "") || !strings.HasSuffix(told, tt.diags) {
+			if told := details(diags); (tt.diags == "") != (told == "") || !strings.HasSuffix(told, tt.diags) {
 				t.Errorf("got %s, want %s", told, tt.diags)
 			}
 		})

@@ -1,4 +1,4 @@
-package passthrough
+package values
 
 import (
 	"math/big"

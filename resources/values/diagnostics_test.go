@@ -1,4 +1,4 @@
-package resources
+package values
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ site| Invalid name| site: a name is needed.
 plugins| Unknown task type| plugin "p", tasks[0].type: there is no task type "shel".
 | Invalid deployment| deployment "lon1": all wrong.`
 	got := Diagnostics(errs)
-	if diff := cmp.Diff(want, texts(got)); diff != "" {
+	if diff := cmp.Diff(want, details(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for i, d := range got {

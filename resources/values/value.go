@@ -1,4 +1,4 @@
-package passthrough
+package values
 
 import (
 	"bytes"
@@ -18,33 +18,33 @@ import (
 )
 
 var (
-	_ basetypes.StringTypable  = Type{}
-	_ basetypes.StringValuable = Value{}
+	_ basetypes.StringTypable  = OpaqueType{}
+	_ basetypes.StringValuable = Opaque{}
 )
 
-// Type is the type of an opaque attribute.
-type Type struct{ basetypes.StringType }
+// OpaqueType is the type of an opaque attribute.
+type OpaqueType struct{ basetypes.StringType }
 
-// Equal reports whether the other type is Type.
-func (t Type) Equal(o attr.Type) bool {
-	_, ok := o.(Type)
+// Equal reports whether the other type is OpaqueType.
+func (t OpaqueType) Equal(o attr.Type) bool {
+	_, ok := o.(OpaqueType)
 	return ok
 }
 
 // String names the type.
-func (t Type) String() string { return "passthrough.Type" }
+func (t OpaqueType) String() string { return "values.OpaqueType" }
 
-// ValueType returns a Value.
-func (t Type) ValueType(context.Context) attr.Value { return Value{} }
+// ValueType returns an Opaque.
+func (t OpaqueType) ValueType(context.Context) attr.Value { return Opaque{} }
 
-// ValueFromString returns the Value with the given payload.
-func (t Type) ValueFromString(_ context.Context, payload basetypes.StringValue) (basetypes.StringValuable,
+// ValueFromString returns the Opaque with the given payload.
+func (t OpaqueType) ValueFromString(_ context.Context, payload basetypes.StringValue) (basetypes.StringValuable,
 	diag.Diagnostics) {
-	return Value{payload}, nil
+	return Opaque{payload}, nil
 }
 
-// ValueFromTerraform returns the Value with the given payload.
-func (t Type) ValueFromTerraform(ctx context.Context, payload tftypes.Value) (attr.Value, error) {
+// ValueFromTerraform returns the Opaque with the given payload.
+func (t OpaqueType) ValueFromTerraform(ctx context.Context, payload tftypes.Value) (attr.Value, error) {
 	v, err := t.StringType.ValueFromTerraform(ctx, payload)
 	if err != nil {
 		return nil, err
@@ -53,30 +53,30 @@ func (t Type) ValueFromTerraform(ctx context.Context, payload tftypes.Value) (at
 	if !ok {
 		return nil, fmt.Errorf("the payload of an opaque value is a %T", v)
 	}
-	return Value{text}, nil
+	return Opaque{text}, nil
 }
 
-// Value is an opaque value. The zero Value is null.
-type Value struct{ payload basetypes.StringValue }
+// Opaque is an opaque value. The zero Opaque is null.
+type Opaque struct{ payload basetypes.StringValue }
 
 // Encode returns the opaque form of a value of any type.
-func Encode(v tftypes.Value) (Value, error) {
+func Encode(v tftypes.Value) (Opaque, error) {
 	encoded, err := tfprotov6.NewDynamicValue(tftypes.DynamicPseudoType, v)
 	if err != nil {
-		return Value{}, err
+		return Opaque{}, err
 	}
 	switch absence(encoded.MsgPack) {
 	case null:
-		return Value{}, nil
+		return Opaque{}, nil
 	case unknown:
-		return Value{basetypes.NewStringUnknown()}, nil
+		return Opaque{basetypes.NewStringUnknown()}, nil
 	}
-	return Value{basetypes.NewStringValue(base64.RawStdEncoding.EncodeToString(encoded.MsgPack))}, nil
+	return Opaque{basetypes.NewStringValue(base64.RawStdEncoding.EncodeToString(encoded.MsgPack))}, nil
 }
 
 // Decode returns the value inside, of the type that it has. Without a type it is null or unknown of
 // tftypes.DynamicPseudoType.
-func (v Value) Decode() (tftypes.Value, error) {
+func (v Opaque) Decode() (tftypes.Value, error) {
 	switch {
 	case v.payload.IsNull():
 		return tftypes.NewValue(tftypes.DynamicPseudoType, nil), nil
@@ -99,14 +99,14 @@ func (v Value) Decode() (tftypes.Value, error) {
 }
 
 // IsNull reports whether the value is null, with or without a type.
-func (v Value) IsNull() bool { return v.payload.IsNull() || v.inside() == null }
+func (v Opaque) IsNull() bool { return v.payload.IsNull() || v.inside() == null }
 
 // IsUnknown reports whether the value as a whole is unknown, with or without a type.
-func (v Value) IsUnknown() bool { return v.payload.IsUnknown() || v.inside() == unknown }
+func (v Opaque) IsUnknown() bool { return v.payload.IsUnknown() || v.inside() == unknown }
 
-// Equal reports whether the other value is a Value of the same type with the same inside.
-func (v Value) Equal(other attr.Value) bool {
-	o, ok := other.(Value)
+// Equal reports whether the other value is an Opaque of the same type with the same inside.
+func (v Opaque) Equal(other attr.Value) bool {
+	o, ok := other.(Opaque)
 	if !ok {
 		return false
 	}
@@ -121,11 +121,11 @@ func (v Value) Equal(other attr.Value) bool {
 	return err == nil && a.Equal(b)
 }
 
-// Type returns Type.
-func (v Value) Type(context.Context) attr.Type { return Type{} }
+// Type returns OpaqueType.
+func (v Opaque) Type(context.Context) attr.Type { return OpaqueType{} }
 
 // String says whether there is a value. It does not show it: it is long and may hold secrets.
-func (v Value) String() string {
+func (v Opaque) String() string {
 	switch {
 	case v.IsNull():
 		return attr.NullValueString
@@ -136,12 +136,12 @@ func (v Value) String() string {
 }
 
 // ToTerraformValue returns the payload: what the framework sees.
-func (v Value) ToTerraformValue(ctx context.Context) (tftypes.Value, error) {
+func (v Opaque) ToTerraformValue(ctx context.Context) (tftypes.Value, error) {
 	return v.payload.ToTerraformValue(ctx)
 }
 
 // ToStringValue returns the payload.
-func (v Value) ToStringValue(context.Context) (basetypes.StringValue, diag.Diagnostics) {
+func (v Opaque) ToStringValue(context.Context) (basetypes.StringValue, diag.Diagnostics) {
 	return v.payload, nil
 }
 
@@ -166,7 +166,7 @@ func absence(encoded []byte) presence {
 }
 
 // inside reads the presence of a value that has a type: it is encoded as a pair of both.
-func (v Value) inside() presence {
+func (v Opaque) inside() presence {
 	if v.payload.IsNull() || v.payload.IsUnknown() {
 		return present
 	}

@@ -1,4 +1,4 @@
-package passthrough
+package values
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func NewUnchangedServer(ctx context.Context, p provider.Provider, inner Server) 
 		}
 		_, modifies := r.(resource.ResourceWithModifyPlan)
 		_, quiet := r.(Quiet)
-		about := idle{map[string]bool{}, (!modifies || quiet) && plain(schema.Block)}
+		about := idle{map[string]bool{}, (!modifies || quiet) && computesNothing(schema.Block)}
 		for _, a := range identity.IdentityAttributes {
 			about.identity[a.Name] = true
 		}
@@ -74,8 +74,8 @@ func NewUnchangedServer(ctx context.Context, p provider.Provider, inner Server) 
 	return s, nil
 }
 
-// plain reports whether all of an object comes from the configuration and is kept in the state.
-func plain(b *tfprotov6.SchemaBlock) bool {
+// computesNothing reports whether all of an object comes from the configuration and is kept in the state.
+func computesNothing(b *tfprotov6.SchemaBlock) bool {
 	return len(b.BlockTypes) == 0 && plainAttributes(b.Attributes)
 }
 

@@ -1,4 +1,4 @@
-package passthrough
+package values
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func TestSealThenOpenIsTheIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Type{}.ValueFromTerraform(t.Context(), payload)
+		again, err := OpaqueType{}.ValueFromTerraform(t.Context(), payload)
 		if err != nil || !v.Equal(again) {
 			t.Errorf("seed %d: %s is another behind the framework, %v", seed, in, err)
 		}
@@ -68,11 +68,11 @@ func TestWireIsTheIdentity(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"one", "two"} {
-			v, err := Type{}.ValueFromTerraform(t.Context(), inside[name])
+			v, err := OpaqueType{}.ValueFromTerraform(t.Context(), inside[name])
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := v.(Value).Decode(); err != nil || !got.Equal(members[name]) { //nolint:forcetypeassert // its type
+			if got, err := v.(Opaque).Decode(); err != nil || !got.Equal(members[name]) { //nolint:forcetypeassert // its type
 				t.Errorf("seed %d: %s became %s, %v", seed, members[name], got, err)
 			}
 		}
@@ -115,7 +115,7 @@ func FuzzApply(f *testing.F) {
 			}
 		}
 		_, _ = a.apply(&tfprotov6.DynamicValue{MsgPack: object}, unwrap)
-		v := Value{basetypes.NewStringValue(string(object))}
+		v := Opaque{basetypes.NewStringValue(string(object))}
 		_, _ = v.IsNull(), v.IsUnknown()
 		_, _ = v.Decode()
 	})
@@ -131,9 +131,9 @@ func TestValuesDoNotShowThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		v    Value
+		v    Opaque
 		want string
-	}{{v, "<opaque>"}, {unknown, "<unknown>"}, {Value{}, "<null>"}} {
+	}{{v, "<opaque>"}, {unknown, "<unknown>"}, {Opaque{}, "<null>"}} {
 		if got := tt.v.String(); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
@@ -166,7 +166,7 @@ func TestOpenWhatIsNotOpaque(t *testing.T) {
 		"oWE":  "not an opaque value: msgpack",
 		"ksQA": "not an opaque value: EOF",
 	} {
-		if _, err := (Value{basetypes.NewStringValue(payload)}).Decode(); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := (Opaque{basetypes.NewStringValue(payload)}).Decode(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", payload, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package passthrough_test
+package values_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/resources"
-	"github.com/slipway/terraform-provider-slipway/resources/passthrough"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // held has the resources that only hold desired state.
@@ -33,7 +33,7 @@ func (held) Resources(context.Context) []func() resource.Resource {
 
 // asked counts the calls that reach the framework.
 type asked struct {
-	passthrough.Server
+	values.Server
 	calls int
 }
 
@@ -50,19 +50,19 @@ func (a *asked) PlanResourceChange(ctx context.Context, req *tfprotov6.PlanResou
 // servers are the provider with and without the server in front.
 type servers struct {
 	*testing.T
-	front, framework passthrough.Server
+	front, framework values.Server
 	asked            *asked
 	types            map[string]tftypes.Object
 }
 
 func newServers(t *testing.T) servers {
 	t.Helper()
-	framework, err := passthrough.NewServer(t.Context(), held{})
+	framework, err := values.NewServer(t.Context(), held{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := servers{T: t, framework: framework, asked: &asked{Server: framework}, types: map[string]tftypes.Object{}}
-	if s.front, err = passthrough.NewUnchangedServer(t.Context(), held{}, s.asked); err != nil {
+	if s.front, err = values.NewUnchangedServer(t.Context(), held{}, s.asked); err != nil {
 		t.Fatal(err)
 	}
 	schemas, err := framework.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})

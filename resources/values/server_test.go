@@ -1,4 +1,4 @@
-package passthrough
+package values
 
 import (
 	"bytes"
@@ -55,7 +55,7 @@ func (thing) Metadata(_ context.Context, req resource.MetadataRequest, resp *res
 func (t thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	var needed, extra schema.Attribute = schema.DynamicAttribute{Required: true}, schema.DynamicAttribute{Optional: true}
 	if t.opaque {
-		needed, extra = schema.StringAttribute{Required: true, CustomType: Type{}}, schema.StringAttribute{Optional: true, CustomType: Type{}}
+		needed, extra = schema.StringAttribute{Required: true, CustomType: OpaqueType{}}, schema.StringAttribute{Optional: true, CustomType: OpaqueType{}}
 	}
 	resp.Schema = schema.Schema{Attributes: map[string]schema.Attribute{
 		"needed": needed, "extra": extra,

@@ -1,4 +1,4 @@
-package resources
+package values
 
 import (
 	"fmt"
@@ -26,19 +26,21 @@ func Diagnostics(errs invalid.Errors) diag.Diagnostics {
 				at = path.Root(strings.Split(name, ".")[0])
 			}
 		}
-		diags.Append(diagnostic(at, p, where(p)+": "+p.Message))
+		diags.Append(Diagnostic(at, p, where(p)+": "+p.Message))
 	}
 	return diags
 }
 
-func diagnostic(at path.Path, p invalid.Error, detail string) diag.Diagnostic {
+// Diagnostic shows an error at a path.
+func Diagnostic(at path.Path, p invalid.Error, detail string) diag.Diagnostic {
 	if !strings.HasSuffix(detail, ".") && !strings.HasSuffix(detail, "?") {
 		detail += "."
 	}
-	return diagnosticAt(at, p.Warning, summary(p), detail)
+	return DiagnosticAt(at, p.Warning, summary(p), detail)
 }
 
-func diagnosticAt(at path.Path, warning bool, summary, detail string) diag.Diagnostic {
+// DiagnosticAt returns an error or a warning, at a path unless that is empty.
+func DiagnosticAt(at path.Path, warning bool, summary, detail string) diag.Diagnostic {
 	switch {
 	case warning && at.Equal(path.Empty()):
 		return diag.NewWarningDiagnostic(summary, detail)
@@ -53,7 +55,7 @@ func diagnosticAt(at path.Path, warning bool, summary, detail string) diag.Diagn
 // where names the object and the attribute as the user wrote them.
 func where(p invalid.Error) string {
 	if rest, found := strings.CutPrefix(p.Attribute, "connection."); found && p.Object == "node" {
-		p.Attribute = namePath(nodeConnection, rest)
+		p.Attribute = "connect." + rest
 	}
 	switch {
 	case p.Object == "deployment" && p.Attribute != "":

@@ -1,4 +1,4 @@
-package resources
+package values
 
 import (
 	"context"
@@ -12,14 +12,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// values writes values as they arrive from HCL.
-type values struct{ ctx context.Context }
+// hcl writes values as they arrive from HCL.
+type hcl struct{ ctx context.Context }
 
-func (v values) object(members map[string]attr.Value) attr.Value {
+func (v hcl) object(members map[string]attr.Value) attr.Value {
 	kinds := map[string]attr.Type{}
 	for name, m := range members {
 		kinds[name] = m.Type(v.ctx)
@@ -27,7 +28,7 @@ func (v values) object(members map[string]attr.Value) attr.Value {
 	return types.ObjectValueMust(kinds, members)
 }
 
-func (v values) tuple(elements ...attr.Value) attr.Value {
+func (v hcl) tuple(elements ...attr.Value) attr.Value {
 	kinds := make([]attr.Type, len(elements))
 	for i, e := range elements {
 		kinds[i] = e.Type(v.ctx)
@@ -47,8 +48,8 @@ func members(pairs ...any) map[string]attr.Value {
 	return out
 }
 
-// texts are the details of diagnostics, to compare them with what is expected.
-func texts(diags diag.Diagnostics) string {
+// details are those of diagnostics, to compare them with what is expected.
+func details(diags diag.Diagnostics) string {
 	var lines []string
 	for _, d := range diags {
 		at := ""
@@ -61,7 +62,7 @@ func texts(diags diag.Diagnostics) string {
 }
 
 func TestNodesFrom(t *testing.T) {
-	v := values{t.Context()}
+	v := hcl{t.Context()}
 	yes := true
 	full := v.object(members(
 		"name", str("web1"), "address", str("10.0.0.1"), "rack", str("r1"),
@@ -140,11 +141,11 @@ func TestNodesFrom(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, known, diags := NodesFrom(t.Context(), tt.in)
+			got, known, diags := From(t.Context(), tt.in, (*document.Values).Nodes)
 			if known == tt.unknown {
 				t.Errorf("known = %v", known)
 			}
-			if diff := cmp.Diff(tt.diags, texts(diags)); diff != "" {
+			if diff := cmp.Diff(tt.diags, details(diags)); diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -155,7 +156,7 @@ func TestNodesFrom(t *testing.T) {
 }
 
 func TestGroupsFrom(t *testing.T) {
-	v := values{t.Context()}
+	v := hcl{t.Context()}
 	ninety, three := 90, 3
 	group := func(name string, more ...any) attr.Value {
 		return v.object(members(append([]any{"name", str(name), "critical", types.BoolValue(true), "selectors", v.tuple()}, more...)...))
@@ -190,11 +191,11 @@ func TestGroupsFrom(t *testing.T) {
 			diags: `groups| Invalid value| group "a", deploy_timeout: "0s" is not above zero; leave it out for the default.`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, known, diags := GroupsFrom(t.Context(), tt.in)
+			got, known, diags := From(t.Context(), tt.in, (*document.Values).Groups)
 			if !known {
 				t.Error("not known")
 			}
-			if diff := cmp.Diff(tt.diags, texts(diags)); diff != "" {
+			if diff := cmp.Diff(tt.diags, details(diags)); diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -205,7 +206,7 @@ func TestGroupsFrom(t *testing.T) {
 }
 
 func TestServicesFrom(t *testing.T) {
-	v := values{t.Context()}
+	v := hcl{t.Context()}
 	service := func(configuration attr.Value) types.Dynamic {
 		return types.DynamicValue(v.tuple(v.object(members("name", str("s"), "selectors", v.tuple(), "configuration", configuration))))
 	}
@@ -237,11 +238,11 @@ func TestServicesFrom(t *testing.T) {
 				"services| Empty title| service \"s\", configuration.file: a title is empty; write type = { title = { parameters } }."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, known, diags := ServicesFrom(t.Context(), tt.in)
+			got, known, diags := From(t.Context(), tt.in, (*document.Values).Services)
 			if known == tt.unknown {
 				t.Errorf("known = %v", known)
 			}
-			if diff := cmp.Diff(tt.diags, texts(diags)); diff != "" {
+			if diff := cmp.Diff(tt.diags, details(diags)); diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s", diff)
 			}
 			if tt.want == nil {
@@ -258,15 +259,15 @@ func TestServicesFrom(t *testing.T) {
 }
 
 func TestOverridesFrom(t *testing.T) {
-	v := values{t.Context()}
+	v := hcl{t.Context()}
 	no := false
 	in := types.DynamicValue(v.tuple(v.object(members("name", str("o"), "roles", v.tuple(str("b"), str("a")),
 		"configuration", v.object(map[string]attr.Value{"package": v.object(map[string]attr.Value{"mc": v.object(members("ensure", str("absent")))})}),
 		"options", v.object(members("create", types.BoolValue(false), "types_filter", v.tuple(str("package")),
 			"defaults", v.object(map[string]attr.Value{"package": v.object(members("ensure", str("present")))})))))))
-	got, known, diags := OverridesFrom(t.Context(), in)
+	got, known, diags := From(t.Context(), in, (*document.Values).Overrides)
 	if !known || diags.HasError() {
-		t.Fatalf("known %v, %s", known, texts(diags))
+		t.Fatalf("known %v, %s", known, details(diags))
 	}
 	want := []site.Override{{Name: "o", Roles: []string{"a", "b"}, Merge: "parameter",
 		Configuration: planresource.Configuration{"package": {"mc": {"ensure": "absent"}}},
@@ -277,9 +278,9 @@ func TestOverridesFrom(t *testing.T) {
 
 	null := types.DynamicValue(v.tuple(v.object(members("name", str("o"), "configuration",
 		v.object(map[string]attr.Value{"package": v.object(map[string]attr.Value{"mc": v.object(members("ensure", types.StringNull()))})})))))
-	_, _, diags = OverridesFrom(t.Context(), null)
+	_, _, diags = From(t.Context(), null, (*document.Values).Overrides)
 	const told = `overrides| Null instead of a value| override "o", configuration.package["mc"].ensure: is null; an override cannot take anything away, leave it out.`
-	if texts(diags) != told {
-		t.Errorf("got %s\nwant %s", texts(diags), told)
+	if details(diags) != told {
+		t.Errorf("got %s\nwant %s", details(diags), told)
 	}
 }

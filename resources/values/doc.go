@@ -1,12 +1,15 @@
-// Package passthrough spares the plugin framework what it would only pass on.
+// Package values has Terraform's values on their way: to the planner as plain ones ([Plain], [From]) and the planner's
+// errors back ([Diagnostics]), and past the plugin framework what it would only pass on.
+//
+// # Past the framework
 //
 // The framework takes every value of a call apart several times and looks each place up from the root again. A thousand
 // nodes are a thousand resources, and one attribute of slipway_deployment with some twenty thousand values inside. Two
 // servers in front of the framework's give the same answers in less time:
 //
 //   - [NewServer] carries attributes of any type past the framework. Such an opaque attribute is one string to the
-//     framework and a dynamic attribute to Terraform: [Type] in the schema (schema.StringAttribute{CustomType:
-//     passthrough.Type{}}), [Value] in the model. [Value.Decode] gives what Terraform sent, [Encode] makes a Value from
+//     framework and a dynamic attribute to Terraform: [OpaqueType] in the schema (schema.StringAttribute{CustomType:
+//     values.OpaqueType{}}), [Opaque] in the model. [Opaque.Decode] gives what Terraform sent, [Encode] makes an Opaque from
 //     one of the provider's own. The server declares the attributes dynamic, wraps them in every request and unwraps
 //     them in every response that holds a configuration, a plan or a state of a resource.
 //   - [NewUnchangedServer] answers for resources that stay as they are. A node, group, service or override only has
@@ -27,10 +30,10 @@
 // the JSON of its file, and Terraform says what is wrong with one that was changed by hand.
 //
 // Absent stays absent: an attribute that is null or unknown as a whole is null or unknown to the framework too. So is
-// one that is null or unknown but has a type, for [Value.IsNull] and [Value.IsUnknown]; what is unknown deeper inside
-// shows when the value is decoded. A validator or plan modifier of an opaque attribute sees the [Value].
+// one that is null or unknown but has a type, for [Opaque.IsNull] and [Opaque.IsUnknown]; what is unknown deeper inside
+// shows when the value is decoded. A validator or plan modifier of an opaque attribute sees the [Opaque].
 //
-// [Value.Equal] compares as the framework would have compared what is inside: types and values.
+// [Opaque.Equal] compares as the framework would have compared what is inside: types and values.
 //
 // Diagnostics and paths that require replacement are not touched. A path may lead into an opaque attribute, as the
 // framework never looks it up.
@@ -51,4 +54,4 @@
 //     nothing, where nothing changes; RequiresReplace is such a one.
 //   - Neither is answered for an object that has private data, such as one that was just imported, or that is created
 //     or destroyed.
-package passthrough
+package values

@@ -1,4 +1,4 @@
-package passthrough
+package values
 
 import (
 	"context"
@@ -61,7 +61,7 @@ func opaqueAttributes(ctx context.Context, p provider.Provider) map[string]attri
 		r.Schema(ctx, resource.SchemaRequest{}, &declared)
 		opaque := attributes{}
 		for attribute, a := range declared.Schema.Attributes {
-			if a.GetType().Equal(Type{}) {
+			if a.GetType().Equal(OpaqueType{}) {
 				opaque[attribute] = true
 			}
 		}
