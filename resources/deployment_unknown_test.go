@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,6 +179,8 @@ func (p *planning) dynamic(v tftypes.Value) *tfprotov6.DynamicValue {
 // valueOf turns plain Go data into a Terraform value, maps into objects and slices into tuples.
 func valueOf(v any) tftypes.Value {
 	switch v := v.(type) {
+	case tftypes.Value:
+		return v
 	case string:
 		return tftypes.NewValue(tftypes.String, v)
 	case bool:
@@ -217,6 +221,10 @@ func randomSite(r *rand.Rand, folder string) map[string]tftypes.Value {
 		}
 		groups = append(groups, g)
 	}
+	if last := len(groups) - 1; last >= 0 && r.IntN(2) == 0 { // no other group depends on it
+		g := groups[last].(map[string]any)
+		g["critical"], g["success_criteria"] = false, map[string]any{"minimum_successful_nodes": 1 + r.IntN(2)}
+	}
 	for i := range 1 + r.IntN(3) {
 		services = append(services, map[string]any{"name": fmt.Sprintf("s%d", i), "selectors": []any{}, "configuration": map[string]any{
 			"file": map[string]any{fmt.Sprintf("/etc/s%d", i): map[string]any{"content": fmt.Sprint(r.IntN(9)), "mode": "0644"}},
@@ -225,7 +233,11 @@ func randomSite(r *rand.Rand, folder string) map[string]tftypes.Value {
 	}
 	out := map[string]tftypes.Value{"site": valueOf("lon1"), "nodes": valueOf(nodes), "services": valueOf(services)}
 	if r.IntN(3) == 0 {
-		out["overrides"] = valueOf([]any{map[string]any{"name": "o", "configuration": map[string]any{"file": map[string]any{"/etc/s0": map[string]any{"content": fmt.Sprint(r.IntN(3))}}}}})
+		o := map[string]any{"name": "o", "configuration": map[string]any{"file": map[string]any{"/etc/s0": map[string]any{"content": fmt.Sprint(r.IntN(3))}}}}
+		if groups != nil && r.IntN(2) == 0 {
+			o["groups"] = []any{"g0"}
+		}
+		out["overrides"] = valueOf([]any{o})
 	}
 	if groups != nil {
 		out["groups"] = valueOf(groups)
@@ -265,8 +277,8 @@ func hide(t *testing.T, r *rand.Rand, known map[string]tftypes.Value) (partly ma
 	t.Helper()
 	partly = map[string]tftypes.Value{}
 	contents := r.IntN(2) == 0
-	for name, v := range known {
-		some := r.IntN(3) == 0
+	for _, name := range slices.Sorted(maps.Keys(known)) { // a seed gives one site
+		v, some := known[name], r.IntN(3) == 0
 		v, err := tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 			last := at.LastStep()
 			if contents && last == tftypes.AttributeName("content") && r.IntN(3) == 0 || !contents && name != "site" && some && len(at.Steps()) > 0 && r.IntN(6) == 0 {
@@ -382,7 +394,7 @@ func TestUnknownToKnownNeverContradictsAState(t *testing.T) {
 		case 1:
 			known["nodes"] = first["nodes"]
 		case 2:
-			known["services"], known["overrides"] = first["services"], first["overrides"]
+			known["services"], known["overrides"], known["groups"] = first["services"], first["overrides"], first["groups"]
 		}
 		for name, v := range known {
 			if v.Type() == nil {
@@ -427,4 +439,96 @@ func TestUnknownToKnownNeverContradictsAState(t *testing.T) {
 	if elements == 0 || updates == 0 || steady == 0 {
 		t.Errorf("%d maps were known in part, with %d known elements, and %d steps shown: this tests nothing", elements, steady, updates)
 	}
+}
+
+// What of a node decides about its groups is not known, or the selectors of a group are not: the nodes and groups that
+// do not depend on it stay known, in a plan without other work and in one with it.
+func TestUnknownMembershipHidesOnlyWhatDependsOnIt(t *testing.T) {
+	t.Parallel()
+	p := newPlanning(t)
+	p.mayApply()
+	unknown := tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
+	folder := t.TempDir()
+	node := func(name, rack string, tags any) map[string]any {
+		if err := os.MkdirAll(filepath.Join(folder, name, "etc"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return map[string]any{"name": name, "rack": rack, "tags": tags, "labels": map[string]any{"of": rack},
+			"connect": map[string]any{"transport": "local", "root": filepath.Join(folder, name)}}
+	}
+	group := func(name, criterion string, values ...any) map[string]any {
+		return map[string]any{"name": name, "critical": true, "selectors": []any{map[string]any{criterion: values}},
+			"success_criteria": map[string]any{"minimum_successful_nodes": 1}}
+	}
+	site := func(late map[string]any, content string, selected any) map[string]tftypes.Value {
+		return map[string]tftypes.Value{"site": valueOf("lon1"),
+			"nodes": valueOf([]any{node("a", "r1", []any{"x"}), node("b", "r2", []any{"y"}), late, node("d", "r4", []any{})}),
+			"groups": valueOf([]any{group("first", "rack_names", "r1"), group("second", "node_tags", selected),
+				group("third", "rack_names", "r3")}),
+			"services": valueOf([]any{map[string]any{"name": "s", "selectors": []any{}, "configuration": map[string]any{
+				"file": map[string]any{"/etc/s": map[string]any{"content": content}}}}}),
+		}
+	}
+	late := func(attribute string, v any) map[string]any {
+		n := node("c", "r3", []any{"z"})
+		n[attribute] = v
+		return n
+	}
+	prior := p.apply(site(late("rack", "r3"), "one", "y"))
+	for name, c := range map[string]struct {
+		config        map[string]tftypes.Value
+		nodes, groups string
+	}{
+		"tags":      {site(late("tags", []any{unknown}), "one", "y"), "a=DEPLOYED b=DEPLOYED c=? d=NO_GROUP", "first=DEPLOYED second=? third=?"},
+		"rack":      {site(late("rack", unknown), "one", "y"), "a=DEPLOYED b=DEPLOYED c=? d=NO_GROUP", "first=? second=DEPLOYED third=?"},
+		"labels":    {site(late("labels", unknown), "one", "y"), "a=DEPLOYED b=DEPLOYED c=? d=NO_GROUP", "first=DEPLOYED second=DEPLOYED third=?"},
+		"selectors": {site(late("rack", "r3"), "one", unknown), "a=DEPLOYED b=? c=? d=?", "first=DEPLOYED second=? third=?"},
+		// Terraform takes a map with the keys only that it has in the end.
+		"name":      {site(late("name", unknown), "one", "y"), "?", "first=? second=? third=?"},
+		"with work": {site(late("tags", []any{unknown}), "two", "y"), "a=? b=? c=? d=NO_GROUP", "first=? second=? third=?"},
+	} {
+		planned, warnings, _ := p.planFrom(c.config, prior)
+		if got := shortly(t, planned["node_status"]); got != c.nodes {
+			t.Errorf("%s: node_status is %s, want %s", name, got, c.nodes)
+		}
+		if got := shortly(t, planned["group_status"]); got != c.groups {
+			t.Errorf("%s: group_status is %s, want %s", name, got, c.groups)
+		}
+		changed := regexp.MustCompile(`=[A-Z]\S*`).ReplaceAllString(strings.ReplaceAll(c.nodes, "NO_GROUP", "0"), "=1")
+		if name == "with work" {
+			changed = "a=2 b=2 c=? d=0"
+			if !strings.Contains(warnings, "create file[/etc/s]") && !strings.Contains(warnings, "update file[/etc/s]") {
+				t.Errorf("%s: no step of the others in:\n%s", name, warnings)
+			}
+		}
+		if got := shortly(t, planned["changed_nodes"]); got != changed {
+			t.Errorf("%s: changed_nodes is %s, want %s", name, got, changed)
+		}
+	}
+}
+
+// shortly returns a map in one line; "?" is what is not known.
+func shortly(t *testing.T, v tftypes.Value) string {
+	t.Helper()
+	if !v.IsKnown() {
+		return "?"
+	}
+	var entries map[string]tftypes.Value
+	if err := v.As(&entries); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		var text string
+		var number big.Float
+		switch e := entries[key]; {
+		case !e.IsKnown():
+			text = "?"
+		case e.As(&text) == nil:
+		case e.As(&number) == nil:
+			text = number.String()
+		}
+		out = append(out, key+"="+text)
+	}
+	return strings.Join(out, " ")
 }
