@@ -221,7 +221,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 			"changed_nodes": schema.MapAttribute{
 				Computed: true, ElementType: types.Int64Type,
-				MarkdownDescription: "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that it tears down leave the map. " +
+				MarkdownDescription: "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that leave the site leave the map. " +
 					"0 says that no run with a number changed the node yet. Where something is not known before the apply, the nodes that it may concern are known after apply.",
 			},
 			"status": schema.StringAttribute{
@@ -234,7 +234,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 			"node_status": schema.MapAttribute{
 				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Stage of each node of a group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`.",
+				MarkdownDescription: "Stage of each node after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`; `NO_GROUP` of a node that is in no group.",
 			},
 			"service_status": schema.MapNestedAttribute{
 				Computed:            true,

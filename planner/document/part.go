@@ -10,15 +10,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// KnownPart returns a deployment without what is not known: nodes, services, and configuration resources of services of
-// which neither parameter is known. A parameter of a configuration resource may stay unknown, so the part is for a
-// reader with Partly.
+// KnownPart returns a deployment without what is not known: nodes, also those whose group is not known, services, and
+// configuration resources of services of which neither parameter is known. A parameter of a configuration resource may
+// stay unknown, so the part is for a reader with Partly.
 func KnownPart(d Deployment) (part Deployment, l site.Lacking, err error) {
-	p := parting{NewValues(true), site.Lacking{Wanted: map[string]bool{}, Brings: noBrings()}}
+	p := parting{values: NewValues(true), Lacking: site.Lacking{Wanted: map[string]bool{}, Brings: noBrings()}}
 	for _, a := range []struct {
 		name  string
 		value any
-	}{{"site", d.Site}, {"groups", d.Groups}, {"plugins", d.Plugins}, {orderingObject, d.Ordering}, {"triggers", d.Triggers}} {
+	}{{"site", d.Site}, {"plugins", d.Plugins}, {orderingObject, d.Ordering}, {"triggers", d.Triggers}} {
 		if missing := unknownIn(a.name, a.value); len(missing) > 0 {
 			p.Attribute = missing[0]
 			return d, p.Lacking, nil
@@ -29,7 +29,10 @@ func KnownPart(d Deployment) (part Deployment, l site.Lacking, err error) {
 		object string
 		value  *any
 		known  func(Member) (any, bool)
-	}{{"override", &part.Overrides, p.override}, {"node", &part.Nodes, p.node}, {"service", &part.Services, p.service}} {
+	}{
+		{"group", &part.Groups, p.group}, {"override", &part.Overrides, p.override}, {"node", &part.Nodes, p.node},
+		{"service", &part.Services, p.service},
+	} {
 		if _, unknown := (*list.value).(resource.Unknown); unknown {
 			p.Attribute = list.object + "s"
 			return d, p.Lacking, nil
@@ -52,6 +55,7 @@ func KnownPart(d Deployment) (part Deployment, l site.Lacking, err error) {
 			*list.value = kept
 		}
 	}
+	p.settleGroups(&part)
 	return part, p.Lacking, nil
 }
 
@@ -59,6 +63,8 @@ func KnownPart(d Deployment) (part Deployment, l site.Lacking, err error) {
 type parting struct {
 	values *Values
 	site.Lacking
+	groups []partGroup
+	loose  []looseNode
 }
 
 func noBrings() site.Brings {
@@ -86,12 +92,16 @@ func (p *parting) node(m Member) (any, bool) {
 	p.Nodes.Lacks++
 	name := m.Name()
 	if name == "" {
-		p.Nameless, p.AnyGroup = true, true
+		p.Nameless = true
 		return nil, false
 	}
 	p.Names = append(p.Names, name)
-	nodes, known, errs := p.values.Nodes([]any{without(m.Value, "address", "connect")})
-	p.Absent, p.AnyGroup = append(p.Absent, nodes...), p.AnyGroup || !known || len(errs) > 0
+	reached := without(m.Value, "address", "connect")
+	nodes, known, errs := p.values.Nodes([]any{reached})
+	if known && len(errs) == 0 {
+		p.Absent = append(p.Absent, nodes...)
+	}
+	p.loose = append(p.loose, p.loosen(name, reached))
 	return nil, false
 }
 
@@ -129,7 +139,7 @@ func (p *parting) service(m Member) (any, bool) {
 
 // place notes on which nodes a service is of which something is left out.
 func (p *parting) place(service map[string]any) {
-	bare := map[string]any{"name": "any", configuration: map[string]any{}, "selectors": service["selectors"]}
+	bare := map[string]any{"name": "any", configuration: map[string]any{}, "selectors": widest(service["selectors"])}
 	services, known, errs := p.values.Services([]any{bare})
 	p.Partial, p.Anywhere = append(p.Partial, services...), p.Anywhere || !known || len(errs) > 0
 }

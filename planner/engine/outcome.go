@@ -58,14 +58,15 @@ func (a *application) conclude(out *Outcome, report rollout.Report) {
 		_, here := report.Nodes[name]
 		return !here
 	})
-	out.Nodes, out.Groups = map[string]string{}, map[string]string{}
+	out.Groups = map[string]string{}
 	for _, g := range report.Groups {
 		out.Groups[g.Name] = string(g.Stage)
 	}
+	stages := map[string]string{}
 	for _, node := range slices.Sorted(maps.Keys(report.Nodes)) {
 		n := report.Nodes[node]
 		if n.Stage != "" {
-			out.Nodes[node] = string(n.Stage)
+			stages[node] = string(n.Stage)
 		}
 		if n.Attempted && !n.Reachable || !n.Attempted && a.prior != nil && slices.Contains(a.prior.Unreachable, node) {
 			out.Unreachable = append(out.Unreachable, node)
@@ -78,6 +79,7 @@ func (a *application) conclude(out *Outcome, report rollout.Report) {
 			state.Applied[node] = ledger
 		}
 	}
+	out.Nodes = nodeStages(a.Site.Nodes, stages)
 	a.concludeDeparted(&state, report)
 	out.State = state
 	switch {

@@ -89,9 +89,9 @@ func besides(lines []string) string {
 // summary says how much is not known, and of what the steps are missing.
 func summary(l site.Lacking) string {
 	whole := site.Share{Lacks: len(l.Brings.IDs), Of: l.Resources.Of}
-	missing, n := shares(l.Nodes, l.Services, whole, site.Share{})
+	missing, n := shares(l.Groups, l.Nodes, l.Services, whole)
 	inPart := site.Share{Lacks: l.Resources.Lacks - whole.Lacks, Of: l.Resources.Of}
-	known, m := shares(site.Share{}, site.Share{}, inPart, l.Overrides)
+	known, m := shares(site.Share{}, site.Share{}, site.Share{}, inPart, l.Overrides)
 	are := map[bool]string{true: " is ", false: " are "}
 	switch {
 	case n == 0 && len(l.Brings.Types) > 0:
@@ -108,15 +108,12 @@ func summary(l site.Lacking) string {
 }
 
 // shares lists how much of each kind is not known, and counts it.
-func shares(nodes, services, resources, overrides site.Share) (text string, n int) {
+func shares(of ...site.Share) (text string, n int) {
 	var parts []string
-	for _, p := range []struct {
-		site.Share
-		what string
-	}{{nodes, "nodes"}, {services, "services"}, {resources, "resources of the services"}, {overrides, "overrides"}} {
-		if p.Lacks > 0 {
-			n += p.Lacks
-			parts = append(parts, fmt.Sprintf("%d of %d %s", p.Lacks, p.Of, p.what))
+	for i, what := range []string{"groups", "nodes", "services", "resources of the services", "overrides"}[:len(of)] {
+		if share := of[i]; share.Lacks > 0 {
+			n += share.Lacks
+			parts = append(parts, fmt.Sprintf("%d of %d %s", share.Lacks, share.Of, what))
 		}
 	}
 	if last := len(parts) - 1; last > 0 {
@@ -207,7 +204,7 @@ func (p *Part) hides(t task.Task) bool {
 // and what an override makes may be a service's.
 func (p *Part) stays(t task.Task) bool {
 	made := t.Service == "" && len(t.Override) > 0
-	comes := t.Action == task.Forget && p.Nodes.Lacks > 0
+	comes := t.Action == task.Forget && p.Nodes.Lacks+len(p.Names) > 0
 	return !p.hides(t) && !comes && (!made || !p.Brings.May(t.Resource))
 }
 
@@ -265,7 +262,8 @@ func (p *Part) addsWork() bool {
 }
 
 // Foreseen is what of the state after a run is known before. A map is nil where not even its keys are certain, because
-// Terraform takes a map with the keys that it will have in the end only.
+// Terraform takes a map with the keys that it will have in the end only: where the name of a node is not known, or where
+// the state has other keys and the run may have no work, so that it keeps them.
 type Foreseen struct {
 	Nodes, Groups map[string]string
 	ChangedNodes  map[string]int64
@@ -277,8 +275,8 @@ type Foreseen struct {
 // are the nodes of the prior state.
 func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen) {
 	s, concerned := p.whole(), p.concerned()
-	ends, err := rollout.Foresee(s, p.Plan, concerned)
-	if p.AnyGroup || err != nil {
+	ends, err := rollout.Foresee(s, p.Plan, concerned, p.Open)
+	if err != nil {
 		return out
 	}
 	if p.Entities {
@@ -286,23 +284,17 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 			ends.Groups[g] = ""
 		}
 	}
+	for _, name := range p.Names {
+		ends.Nodes[name] = ""
+		s.Nodes = append(slices.Clip(s.Nodes), site.Node{Name: name})
+	}
 	run := int64(UnknownRun)
 	if p.HasWork() {
 		run = before.Run + 1
 	}
 	differs = differs || p.otherNodes(names) || run != UnknownRun
-	if differs || sameKeys(before.Nodes, ends.Nodes) {
-		out.Nodes = steady(before.Nodes, stages(ends.Nodes))
-	}
-	if differs || sameKeys(before.Groups, ends.Groups) {
-		out.Groups = steady(before.Groups, stages(ends.Groups))
-	}
-	torn := p.Plan.TornDown()
-	for _, name := range p.Names {
-		if _, member := ends.Nodes[name]; !member {
-			return out // it may be torn down
-		}
-		torn = slices.DeleteFunc(torn, func(n string) bool { return n == name })
+	if groups := stages(ends.Groups); differs || sameKeys(before.Groups, groups) {
+		out.Groups = steady(before.Groups, groups)
 	}
 	now := make(map[string]int64)
 	for node := range concerned {
@@ -313,8 +305,11 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 			now[key.node] = run
 		}
 	}
-	changed := lastRuns(before, s.Nodes, ends.Nodes, now, torn)
-	if run != UnknownRun || sameKeys(before.ChangedNodes, changed) { // a run without work keeps the map
+	nodes, changed := nodeStages(s.Nodes, stages(ends.Nodes)), lastRuns(before, s.Nodes, now)
+	if !p.Nameless && (differs || sameKeys(before.Nodes, nodes)) {
+		out.Nodes = steady(before.Nodes, nodes)
+	}
+	if !p.Nameless && (run != UnknownRun || sameKeys(before.ChangedNodes, changed)) { // a run without work keeps the map
 		out.ChangedNodes = changed
 	}
 	inventory := site.NewNodeIndex(s.Nodes)
@@ -357,7 +352,7 @@ func (p *Part) otherNodes(names []string) bool {
 	for _, n := range p.Site.Nodes {
 		now = append(now, n.Name)
 	}
-	return len(now) != len(names) ||
+	return !p.Nameless && len(now) != len(names) ||
 		slices.ContainsFunc(now, func(name string) bool { return !slices.Contains(names, name) })
 }
 

@@ -51,33 +51,35 @@ func (p *Planned) Number(before Shown) (run int64, steps []string, changed map[s
 	for _, name := range p.Plan.ChangedNodes() {
 		now[name] = run
 	}
-	members := make(map[string]bool)
-	for _, g := range p.Plan.Groups {
-		for _, name := range g.Members {
-			members[name] = true
-		}
-	}
-	return run, Numbered(run, p.Lines()), lastRuns(before, p.Site.Nodes, members, now, p.Plan.TornDown())
+	return run, Numbered(run, p.Lines()), lastRuns(before, p.Site.Nodes, now)
 }
 
-// lastRuns returns the number of the last run for each node that is a member of a group, or has one and is in the site.
-// Which nodes these are depends on nothing that the run does, so that it is known before everything else is. A node
-// that is torn down leaves the map, which prints it; one that was given up is not in it.
-func lastRuns[V any](before Shown, nodes []site.Node, members map[string]V, changed map[string]int64,
-	torn []string) map[string]int64 {
+// lastRuns returns the number of the last run that changed it for each node of the site, 0 where there is none. Which
+// nodes these are depends on their names only, so that it is known before everything else is. A node that leaves the
+// site leaves the map, which prints it; one that was given up is not in it.
+func lastRuns(before Shown, nodes []site.Node, changed map[string]int64) map[string]int64 {
 	out := make(map[string]int64, len(nodes))
 	for _, n := range nodes {
-		number, has := before.ChangedNodes[n.Name] // 0 for a member without one
-		if _, member := members[n.Name]; !has && !member {
-			continue
-		}
+		number := before.ChangedNodes[n.Name]
 		if now, is := changed[n.Name]; is {
 			number = now
 		}
 		out[n.Name] = number
 	}
-	for _, name := range torn {
-		delete(out, name)
+	return out
+}
+
+// NoGroup is how a node stands that is in no group: no run touches it.
+const NoGroup = "NO_GROUP"
+
+// nodeStages returns how each node of the site stands, so that its name only decides whether it is in the map.
+func nodeStages(nodes []site.Node, stages map[string]string) map[string]string {
+	out := make(map[string]string, len(nodes))
+	for _, n := range nodes {
+		stage, member := stages[n.Name]
+		if out[n.Name] = stage; !member {
+			out[n.Name] = NoGroup
+		}
 	}
 	return out
 }
@@ -93,11 +95,11 @@ func Numbered(run int64, lines []string) []string {
 
 // Foresee returns how nodes and groups stand after the run, nil where groups are wrong, which the plan reports.
 func (p *Planned) Foresee() (nodes, groups map[string]string) {
-	ends, err := rollout.Foresee(p.Deployed, p.Plan, p.Busy())
+	ends, err := rollout.Foresee(p.Deployed, p.Plan, p.Busy(), nil)
 	if err != nil {
 		return nil, nil
 	}
-	return stages(ends.Nodes), stages(ends.Groups)
+	return nodeStages(p.Site.Nodes, stages(ends.Nodes)), stages(ends.Groups)
 }
 
 func stages(of map[string]strategy.Stage) map[string]string {

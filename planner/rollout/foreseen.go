@@ -17,8 +17,9 @@ type Foreseen struct {
 
 // Foresee returns what is certain of a plan for a site before it is run: nodes without work count as deployed, and a
 // group whose members have no work, and which depends on no group that has any, ends as its criteria judge. busy are
-// nodes that the run may work on though the plan has no work for them. An error is that of an invalid group.
-func Foresee(s site.Site, p *planner.Plan, busy map[string]bool) (Foreseen, error) {
+// nodes that the run may work on though the plan has no work for them, open are groups that may have more members. An
+// error is that of an invalid group.
+func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen, error) {
 	groups := s.Groups
 	if groups == nil {
 		groups = strategy.Default()
@@ -41,7 +42,7 @@ func Foresee(s site.Site, p *planner.Plan, busy map[string]bool) (Foreseen, erro
 	if err != nil {
 		return Foreseen{}, err
 	}
-	open := func(g string) bool { return out.Groups[g] == "" }
+	undecided := func(g string) bool { return out.Groups[g] == "" }
 	dependsOn := make(map[string][]string, len(groups))
 	for _, g := range groups {
 		dependsOn[g.Name] = g.DependsOn
@@ -59,7 +60,7 @@ func Foresee(s site.Site, p *planner.Plan, busy map[string]bool) (Foreseen, erro
 	}
 	for _, name := range m.Order() {
 		out.Groups[name] = m.GroupStage(name)
-		working := works[name] || slices.ContainsFunc(dependsOn[name], open)
+		working := works[name] || open[name] || slices.ContainsFunc(dependsOn[name], undecided)
 		for _, n := range m.Members(name) {
 			if stage, planned := out.Nodes[n]; planned && stage == "" || busy[n] {
 				out.Nodes[n], working = "", true

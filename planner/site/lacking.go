@@ -10,13 +10,15 @@ type Lacking struct {
 	Attribute string
 	Places    []string // all that is not known, as users write it
 
-	Nodes, Services, Resources, Overrides Share
+	Groups, Nodes, Services, Resources, Overrides Share
+
+	// Open are groups that may have other members than in the known part.
+	Open map[string]bool
 
 	// What follows is left out of the known part.
-	Absent   []Node   // nodes whose groups are known, without their connections
-	Names    []string // of nodes
-	Nameless bool     // the name of a node is not known
-	AnyGroup bool     // a node may be in any group
+	Absent   []Node   // nodes of which the connection only is not known, without it
+	Names    []string // of nodes, also of those that are left out because their group is not known
+	Nameless bool     // the name of a node is not known; it may be in any group
 	// Services of which something is left out, with their selectors; Anywhere: one may be on any node.
 	Partial  []Service
 	Anywhere bool

@@ -1,0 +1,225 @@
+package document
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// partGroup is a group of which selectors may not be known. Its own select the nodes that it certainly selects.
+type partGroup struct {
+	site.Group
+	widest site.Selectors // they select every node that it may select
+}
+
+// looseNode is a node of which something that selectors ask for may not be known.
+type looseNode struct {
+	site.Node
+	noTags, noLabels, noRack bool
+}
+
+// group notes a group, and returns it with the selectors of which all that counts is known. One of which more is not
+// known keeps the site from being planned: every step may depend on it.
+func (p *parting) group(m Member) (any, bool) {
+	p.Groups.Of++
+	object, _ := m.Value.(map[string]any)
+	certainly, perhaps := maps.Clone(object), maps.Clone(object)
+	if !isKnown(m.Value) {
+		p.Groups.Lacks++
+		if missing := unknownIn(m.Place, without(m.Value, "selectors")); len(missing) > 0 {
+			p.Attribute = missing[0]
+			return nil, false
+		}
+		certainly["selectors"], perhaps["selectors"] = narrowest(object["selectors"]), widest(object["selectors"])
+	}
+	groups, _, errs := p.values.Groups([]any{certainly})
+	wider, _, more := p.values.Groups([]any{perhaps})
+	if len(errs)+len(more) == 0 { // else the reader of the part reports it
+		p.groups = append(p.groups, partGroup{groups[0], wider[0].Selectors})
+	}
+	return certainly, true
+}
+
+// widest returns selectors without the criteria that are not known: they select every node that may be selected.
+func widest(selectors any) any {
+	list, _ := selectors.([]any)
+	out := make([]any, len(list))
+	for i, selector := range list {
+		criteria, _ := selector.(map[string]any)
+		criteria = maps.Clone(criteria)
+		maps.DeleteFunc(criteria, func(_ string, values any) bool { return !isKnown(values) || values == nil })
+		if len(criteria) == 0 {
+			return []any{} // every node
+		}
+		out[i] = criteria
+	}
+	return out
+}
+
+// narrowest returns selectors, of which something is not known, without what may come to select nothing: they select
+// every node that is certainly selected.
+func narrowest(selectors any) any {
+	var out []any
+	list, _ := selectors.([]any)
+	for _, selector := range list {
+		criteria, certain := selector.(map[string]any)
+		criteria = maps.Clone(criteria)
+		for name, v := range criteria {
+			if isKnown(v) {
+				continue
+			}
+			values, _ := v.([]any)
+			values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return !isKnown(v) })
+			criteria[name], certain = values, certain && len(values) > 0
+		}
+		if certain {
+			out = append(out, criteria)
+		}
+	}
+	if out == nil {
+		return []any{map[string]any{"node_names": []any{""}}} // no node
+	}
+	return out
+}
+
+// loosen returns what is known of a node for selectors.
+func (p *parting) loosen(name string, node any) looseNode {
+	object, _ := node.(map[string]any)
+	known := map[string]any{"name": name}
+	lacks := func(attribute string) bool {
+		if v, given := object[attribute]; given && isKnown(v) {
+			known[attribute] = v
+			return false
+		}
+		return object[attribute] != nil
+	}
+	n := looseNode{site.Node{Name: name}, lacks("tags"), lacks("labels"), lacks("rack")}
+	if nodes, _, errs := p.values.Nodes([]any{known}); len(errs) == 0 {
+		n.Node = nodes[0]
+		return n
+	}
+	return looseNode{n.Node, true, true, true}
+}
+
+// maySelect reports whether selectors may select a node when it is known.
+func (n looseNode) maySelect(s site.Selectors) bool {
+	s = slices.Clone(s)
+	for i := range s {
+		if n.noTags {
+			s[i].NodeTags = nil
+		}
+		if n.noLabels {
+			s[i].NodeLabels = nil
+		}
+		if n.noRack {
+			s[i].RackNames = nil
+		}
+	}
+	return len(s.Members([]site.Node{n.Node})) > 0
+}
+
+// settleGroups notes which groups may have more members than in the known part, and takes the nodes out of it whose
+// tasks may be those of a group that is not known.
+func (p *parting) settleGroups(part *Deployment) {
+	p.Open = make(map[string]bool)
+	if part.Groups == nil {
+		for _, g := range strategy.Default() {
+			p.groups = append(p.groups, partGroup{g, g.Selectors})
+		}
+	}
+	for _, g := range p.groups {
+		if p.Nameless || slices.ContainsFunc(p.loose, func(n looseNode) bool { return n.maySelect(g.widest) }) {
+			p.Open[g.Name] = true
+		}
+	}
+	var members map[string][]string
+	if p.Groups.Lacks > 0 {
+		members = p.takeUnsettled(part)
+	}
+	list, _ := part.Groups.([]any)
+	for i, g := range list {
+		if p.Open[Member{Value: g}.Name()] {
+			list[i] = p.relax(g, members)
+		}
+	}
+}
+
+// takeUnsettled takes nodes out of the known part that may be in a group before the one which they are certainly in, or
+// in one that overrides name. It returns the members of the groups that are left.
+func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) {
+	nodes, known, errs := p.values.Nodes(part.Nodes)
+	groups, overridden := make(map[string]partGroup), make(map[string]bool)
+	list := make([]site.Group, len(p.groups))
+	for i, g := range p.groups {
+		groups[g.Name], list[i] = g, g.Group
+	}
+	order, err := strategy.Order(list)
+	overrides, _, _ := p.values.Overrides(part.Overrides)
+	if !known || len(errs) > 0 || err != nil {
+		return nil // the reader of the part reports it
+	}
+	for _, o := range overrides {
+		for _, name := range o.Groups {
+			overridden[name] = true
+		}
+	}
+	index, settled, unsettled := site.NewNodeIndex(nodes), make(map[string]bool), make(map[string]bool)
+	members = make(map[string][]string)
+	for _, name := range order {
+		members[name] = index.Members(groups[name].Selectors)
+		certain := make(map[string]bool, len(members[name]))
+		for _, node := range members[name] {
+			certain[node] = true
+		}
+		for _, node := range index.Members(groups[name].widest) {
+			if !certain[node] {
+				p.Open[name] = true
+				unsettled[node] = unsettled[node] || !settled[node] || overridden[name]
+			}
+		}
+		maps.Copy(settled, certain)
+	}
+	maps.DeleteFunc(unsettled, func(_ string, is bool) bool { return !is })
+	for name, certain := range members {
+		left := slices.DeleteFunc(slices.Clone(certain), func(node string) bool { return unsettled[node] })
+		p.Open[name] = p.Open[name] || len(left) < len(certain)
+		members[name] = left
+	}
+	left, _ := part.Nodes.([]any)
+	part.Nodes = slices.DeleteFunc(left, func(n any) bool { return unsettled[Member{Value: n}.Name()] })
+	p.Names = slices.AppendSeq(p.Names, maps.Keys(unsettled))
+	slices.Sort(p.Names)
+	return members
+}
+
+// relax returns a group without what is not allowed only because members are left out. members has those that are left,
+// where not every group is known.
+func (p *parting) relax(group any, members map[string][]string) any {
+	object, _ := group.(map[string]any)
+	out := maps.Clone(object)
+	if criteria, _ := out["success_criteria"].(map[string]any); criteria["minimum_successful_nodes"] != nil {
+		criteria = maps.Clone(criteria)
+		criteria["minimum_successful_nodes"] = int64(0)
+		out["success_criteria"] = criteria
+	}
+	rolling, _ := out["rolling"].(map[string]any)
+	order, _ := rolling["node_order"].([]any)
+	if len(order) == 0 {
+		return out
+	}
+	name, _ := object["name"].(string)
+	of, listed := members[name]
+	order = slices.DeleteFunc(slices.Clone(order), func(v any) bool {
+		node, _ := v.(string)
+		return slices.Contains(p.Names, node) || listed && node != site.OtherNodes && !slices.Contains(of, node)
+	})
+	if !slices.Contains(order, any(site.OtherNodes)) {
+		order = append(order, site.OtherNodes)
+	}
+	rolling = maps.Clone(rolling)
+	rolling["node_order"] = order
+	out["rolling"] = rolling
+	return out
+}
