@@ -5,17 +5,17 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// late is a node whose session lasts until its context ends.
-type late struct{}
+// late is a node whose time is over while its session is at work.
+type late struct{ over func() }
 
-func (late) Converge(ctx context.Context, _ site.Node, _ converge.Catalog, _ func(converge.Result),
+func (l late) Converge(ctx context.Context, _ site.Node, _ converge.Catalog, _ func(converge.Result),
 ) (converge.Summary, error) {
+	l.over()
 	<-ctx.Done()
 	return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost,
 		Message: "the session was given up (" + context.Cause(ctx).Error() + ") before the node sent its summary"}
@@ -26,9 +26,8 @@ func (late) Close() error { return nil }
 // TestTheReasonOfASessionIsGivenOnce: both the session and who started it know why it ended.
 func TestTheReasonOfASessionIsGivenOnce(t *testing.T) {
 	limit := errors.New("the limit of timeouts.read is over")
-	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, limit)
-	defer cancel()
-	err := checkNode(ctx, late{}, site.Node{Name: "n1"}, converge.Catalog{}).Error
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := checkNode(ctx, late{func() { cancel(limit) }}, site.Node{Name: "n1"}, converge.Catalog{}).Error
 	if !errors.Is(err, limit) {
 		t.Errorf("%q does not wrap its reason", err)
 	}
