@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -38,7 +37,7 @@ func (c *checker) structure(path string, s Structure, given map[string]any) map[
 	names := s.Names()
 	strange := strangers(given, names)
 	for _, a := range s.Attributes {
-		at := join(path, a.Name)
+		at := invalid.PathTo(path, a.Name)
 		value, ok := given[a.Name]
 		switch {
 		case ok:
@@ -56,14 +55,18 @@ func (c *checker) structure(path string, s Structure, given map[string]any) map[
 	}
 	for _, e := range s.Embedded {
 		value, ok := given[e.Name]
-		out[e.Name] = c.embedded(join(path, e.Name), e, value, ok)
+		out[e.Name] = c.embedded(invalid.PathTo(path, e.Name), e, value, ok)
 	}
 	for _, r := range s.Relations {
 		value, ok := given[r.Name]
-		out[r.Name] = c.relation(join(path, r.Name), r, value, ok)
+		out[r.Name] = c.relation(invalid.PathTo(path, r.Name), r, value, ok)
 	}
 	for _, name := range strange {
-		c.errs.add(join(path, name), UnknownAttribute, "there is no such attribute%s", c.instead(name, names))
+		hint := ""
+		if len(c.errs) < resource.MostHints {
+			hint = resource.Choices(name, names)
+		}
+		c.errs.add(invalid.PathTo(path, name), UnknownAttribute, "there is no such attribute%s", hint)
 	}
 	return out
 }
@@ -74,22 +77,7 @@ func strangers(given map[string]any, known []string) []string {
 	for _, name := range known {
 		there[name] = true
 	}
-	var out []string
-	for name := range given {
-		if !there[name] {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// instead suggests the attribute that may be meant by an unknown one.
-func (c *checker) instead(name string, known []string) string {
-	if len(c.errs) >= resource.MostHints {
-		return ""
-	}
-	return resource.Choices(name, known)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(given)), func(name string) bool { return there[name] })
 }
 
 // meant asks whether an unknown attribute was meant for the one that is missing.
@@ -113,7 +101,7 @@ func (c *checker) embedded(path string, e Embedded, value any, given bool) any {
 	for i, child := range children {
 		at := path
 		if !e.Single() {
-			at = item(path, i)
+			at = invalid.PathAt(path, i)
 		}
 		object, ok := child.(map[string]any)
 		if !ok {
@@ -130,7 +118,7 @@ func (c *checker) embedded(path string, e Embedded, value any, given bool) any {
 		for k, name := range e.Key {
 			key[k] = complete[name]
 		}
-		id := Canonical(key)
+		id := resource.Canonical(key)
 		if first, ok := seen[id]; ok {
 			c.errs.add(path, DuplicateKey, "elements %d and %d have the same %s, which must be different for each element",
 				first, i,
@@ -151,7 +139,7 @@ func (c *checker) relation(path string, r Relation, value any, given bool) any {
 	for i, id := range ids {
 		at := path
 		if !r.Single() {
-			at = item(path, i)
+			at = invalid.PathAt(path, i)
 		}
 		text, ok := id.(string)
 		switch {
@@ -223,33 +211,6 @@ func shaped(list []any, single bool) any {
 	return list[0]
 }
 
-// Canonical returns a text that is equal for two values only if they are equal; 1 and 1.0 are equal.
-func Canonical(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "null"
-	case string:
-		return strconv.Quote(v)
-	case bool:
-		return strconv.FormatBool(v)
-	case int64, float64:
-		return decimal(v)
-	case []any:
-		parts := make([]string, len(v))
-		for i, e := range v {
-			parts[i] = Canonical(e)
-		}
-		return "[" + strings.Join(parts, ",") + "]"
-	case map[string]any:
-		parts := make([]string, 0, len(v))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			parts = append(parts, strconv.Quote(k)+":"+Canonical(v[k]))
-		}
-		return "{" + strings.Join(parts, ",") + "}"
-	}
-	return fmt.Sprintf("%T", value)
-}
-
 // ReadOnly returns an error for each attribute with the modifier r whose value is not null, at every depth: users may
 // not set them at creation (lsm.md 3). An embedded entity with the modifier r counts with all its attributes.
 func (s Structure) ReadOnly(attributes map[string]any) []invalid.Error {
@@ -262,36 +223,29 @@ func (m *errs) readOnly(path string, s Structure, given map[string]any) {
 	const message = "is set by slipway; leave it out"
 	for _, a := range s.Attributes {
 		if a.Modifier == Allocated && given[a.Name] != nil &&
-			(!a.HasDefault || Canonical(given[a.Name]) != Canonical(a.Default)) {
-			m.add(join(path, a.Name), ReadOnly, message)
+			(!a.HasDefault || resource.Canonical(given[a.Name]) != resource.Canonical(a.Default)) {
+			m.add(invalid.PathTo(path, a.Name), ReadOnly, message)
 		}
 	}
+	filled := func(value any) bool {
+		list, isList := value.([]any)
+		return value != nil && (!isList || len(list) > 0)
+	}
 	for _, r := range s.Relations {
-		if list, isList := given[r.Name].([]any); r.Modifier == Allocated && given[r.Name] != nil &&
-			(!isList || len(list) > 0) {
-			m.add(join(path, r.Name), ReadOnly, message)
+		if r.Modifier == Allocated && filled(given[r.Name]) {
+			m.add(invalid.PathTo(path, r.Name), ReadOnly, message)
 		}
 	}
 	for _, e := range s.Embedded {
-		at := join(path, e.Name)
-		switch v := given[e.Name].(type) {
-		case map[string]any:
-			if e.Modifier == Allocated {
-				m.add(at, ReadOnly, message)
-				continue
+		if e.Modifier == Allocated {
+			if filled(given[e.Name]) {
+				m.add(invalid.PathTo(path, e.Name), ReadOnly, message)
 			}
-			m.readOnly(at, e.Structure, v)
-		case []any:
-			if e.Modifier == Allocated && len(v) > 0 {
-				m.add(at, ReadOnly, message)
-				continue
-			}
-			for i, child := range v {
-				if object, ok := child.(map[string]any); ok {
-					m.readOnly(item(at, i), e.Structure, object)
-				}
-			}
+			continue
 		}
+		Children(given[e.Name], invalid.PathTo(path, e.Name), func(child map[string]any, path string) {
+			m.readOnly(path, e.Structure, child)
+		})
 	}
 }
 
@@ -299,34 +253,62 @@ func (m *errs) readOnly(path string, s Structure, given map[string]any) {
 // distinguish null from missing, but [Structure.Check] does. Attributes with the modifier r are left out. The given
 // attributes do not change.
 func (s Structure) FillNulls(attributes map[string]any) map[string]any {
+	return s.Edit(attributes, func(_ string, s Structure, object map[string]any) {
+		for _, a := range s.Attributes {
+			if _, given := object[a.Name]; !given && a.Type.Nullable && !a.HasDefault && a.Modifier != Allocated {
+				object[a.Name] = nil
+			}
+		}
+	})
+}
+
+// Edit returns a copy of attributes in which edit has changed every object: the children at every depth, each before
+// what it is in, and the service itself. at is the path of the object without indices: `files.parts`. Other values are
+// shared with the given attributes.
+func (s Structure) Edit(attributes map[string]any, edit func(at string, s Structure, object map[string]any),
+) map[string]any {
+	return s.edit("", attributes, edit)
+}
+
+func (s Structure) edit(at string, attributes map[string]any, edit func(string, Structure, map[string]any),
+) map[string]any {
 	out := make(map[string]any, len(attributes))
 	maps.Copy(out, attributes)
-	for _, a := range s.Attributes {
-		if _, given := out[a.Name]; !given && a.Type.Nullable && !a.HasDefault && a.Modifier != Allocated {
-			out[a.Name] = nil
-		}
-	}
 	for _, e := range s.Embedded {
-		if value, given := out[e.Name]; given {
-			out[e.Name] = EachChild(value, e.FillNulls)
+		switch v := out[e.Name].(type) {
+		case map[string]any:
+			out[e.Name] = e.edit(invalid.PathTo(at, e.Name), v, edit)
+		case []any:
+			list := slices.Clone(v)
+			for i, element := range list {
+				if child, ok := element.(map[string]any); ok {
+					list[i] = e.edit(invalid.PathTo(at, e.Name), child, edit)
+				}
+			}
+			out[e.Name] = list
 		}
 	}
+	edit(at, s, out)
 	return out
 }
 
-// EachChild returns the value of an embedded entity with each child, which is an object, replaced.
-func EachChild(value any, replace func(child map[string]any) map[string]any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		return replace(v)
-	case []any:
-		out := slices.Clone(v)
-		for i, element := range out {
-			if child, ok := element.(map[string]any); ok {
-				out[i] = replace(child)
-			}
+// Children calls do for each child, which is an object, in the value of an embedded entity, with its path.
+func Children(value any, path string, do func(child map[string]any, path string)) {
+	Elements(value, path, func(value any, path string) {
+		if child, ok := value.(map[string]any); ok {
+			do(child, path)
 		}
-		return out
+	})
+}
+
+// Elements calls do for a value, or for every element of a list, with its path.
+func Elements(value any, path string, do func(value any, path string)) {
+	list, ok := value.([]any)
+	if !ok {
+		do(value, path)
+		return
 	}
-	return value
+	for i, element := range list {
+		do(element, invalid.PathAt(path, i))
+	}
 }

@@ -140,9 +140,9 @@ func (m *errs) resolvedStructure(path string, s Structure, depth int) {
 		return
 	}
 	for _, a := range s.Attributes {
-		at := join(path, "attributes."+a.Name)
+		at := invalid.PathTo(path, "attributes."+a.Name)
 		if _, ok := kindNames[a.Type.Kind]; !ok {
-			m.add(at+".type.kind", UnknownType, "%s", unknown("kind", string(a.Type.Kind), Kinds()))
+			m.add(at+".type.kind", UnknownType, "%s", resource.NoSuch("kind", string(a.Type.Kind), Kinds()))
 			continue
 		}
 		if a.Modifier == "" {
@@ -162,6 +162,6 @@ func (m *errs) resolvedStructure(path string, s Structure, depth int) {
 		}
 	}
 	for _, e := range s.Embedded {
-		m.resolvedStructure(join(path, "embedded."+e.Name), e.Structure, depth+1)
+		m.resolvedStructure(invalid.PathTo(path, "embedded."+e.Name), e.Structure, depth+1)
 	}
 }

@@ -1,5 +1,10 @@
 package catalog
 
+import (
+	"iter"
+	"slices"
+)
+
 // Entity is a type of service (lsm.md 2). A definition names types and ancestors; a resolved entity, as
 // [Catalog.Entities] has it, is complete by itself: it holds what its ancestors bring, and every type is known.
 type Entity struct {
@@ -131,30 +136,42 @@ func (s Structure) Attribute(name string) (Attribute, bool) {
 	return Attribute{}, false
 }
 
-// Names returns the names of all elements: attributes, embedded entities, relations.
+// Element is an attribute, an embedded entity or a relation of a structure.
+type Element struct {
+	Name     string
+	Path     string // below the structure: `embedded.files`
+	Modifier *Modifier
+}
+
+// Elements returns all elements: attributes, embedded entities, relations.
+func (s Structure) Elements() iter.Seq[Element] {
+	return func(yield func(Element) bool) {
+		for i := range s.Attributes {
+			if a := &s.Attributes[i]; !yield(Element{a.Name, "attributes." + a.Name, &a.Modifier}) {
+				return
+			}
+		}
+		for i := range s.Embedded {
+			if e := &s.Embedded[i]; !yield(Element{e.Name, "embedded." + e.Name, &e.Modifier}) {
+				return
+			}
+		}
+		for i := range s.Relations {
+			if r := &s.Relations[i]; !yield(Element{r.Name, "relations." + r.Name, &r.Modifier}) {
+				return
+			}
+		}
+	}
+}
+
+// Names returns the names of all elements.
 func (s Structure) Names() []string {
 	names := make([]string, 0, len(s.Attributes)+len(s.Embedded)+len(s.Relations))
-	for _, a := range s.Attributes {
-		names = append(names, a.Name)
-	}
-	for _, e := range s.Embedded {
+	for e := range s.Elements() {
 		names = append(names, e.Name)
-	}
-	for _, r := range s.Relations {
-		names = append(names, r.Name)
 	}
 	return names
 }
 
 // Is reports whether the entity is of the given name or extends one that is (litp.md 8).
-func (e Entity) Is(name string) bool {
-	if e.Name == name {
-		return true
-	}
-	for _, a := range e.Ancestors {
-		if a == name {
-			return true
-		}
-	}
-	return false
-}
+func (e Entity) Is(name string) bool { return e.Name == name || slices.Contains(e.Ancestors, name) }

@@ -43,7 +43,7 @@ func (m *errs) name(path, name string, form *regexp.Regexp) {
 
 func (m *errs) section(path string, s Section) {
 	if !slices.Contains(Sections(), s) {
-		m.add(path, BadValue, "%s", unknown("section", string(s), Sections()))
+		m.add(path, BadValue, "%s", resource.NoSuch("section", string(s), Sections()))
 	}
 }
 
@@ -52,19 +52,5 @@ func (m *errs) unknown(what, name string, known func() []string) string {
 	if len(*m) >= resource.MostHints {
 		return fmt.Sprintf("there is no %s %q", what, name)
 	}
-	return unknown(what, name, known())
+	return resource.NoSuch(what, name, known())
 }
-
-// unknown returns a message for an unknown name that suggests a similar one, or lists the known ones.
-func unknown[T ~string](what, name string, known []T) string {
-	return fmt.Sprintf("there is no %s %q", what, name) + resource.Choices(name, known)
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }

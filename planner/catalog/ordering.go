@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Ordering is what a catalog declares about the order of the tasks of services inside a task group, beyond requirements
@@ -127,7 +128,7 @@ func (o Ordering) validate(entities *[]string) []invalid.Error {
 	}
 	seen := make(map[string]bool, len(o.Classes))
 	for i, c := range o.Classes {
-		path := item("classes", i)
+		path := invalid.PathAt("classes", i)
 		m.name(path+".name", c.Name, title)
 		if seen[c.Name] {
 			m.add(path+".name", Duplicate, "another class has the name %q; give each a name of its own", c.Name)
@@ -136,12 +137,12 @@ func (o Ordering) validate(entities *[]string) []invalid.Error {
 		m.selector(path+".tasks", c.Tasks, entities)
 	}
 	for i, w := range o.Waits {
-		m.selector(item("waits", i)+".tasks", w.Tasks, entities)
-		m.selector(item("waits", i)+".for", w.For, entities)
+		m.selector(invalid.PathAt("waits", i)+".tasks", w.Tasks, entities)
+		m.selector(invalid.PathAt("waits", i)+".for", w.For, entities)
 	}
 	for i, c := range o.Counts {
-		m.selector(item("counts_as", i)+".tasks", c.Tasks, entities)
-		m.section(item("counts_as", i)+".section", c.Section)
+		m.selector(invalid.PathAt("counts_as", i)+".tasks", c.Tasks, entities)
+		m.section(invalid.PathAt("counts_as", i)+".section", c.Section)
 	}
 	return m
 }
@@ -156,10 +157,10 @@ func (m *errs) selector(path string, s Selector, entities *[]string) {
 	}
 	for i, e := range s.Entities {
 		if entities != nil && !slices.Contains(*entities, e) {
-			m.add(item(path+".entities", i), UnknownEntity, "%s", unknown("entity", e, *entities))
+			m.add(invalid.PathAt(path+".entities", i), UnknownEntity, "%s", resource.NoSuch("entity", e, *entities))
 		}
 	}
 	for i, section := range s.Sections {
-		m.section(item(path+".sections", i), section)
+		m.section(invalid.PathAt(path+".sections", i), section)
 	}
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"net/netip"
@@ -8,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Allocation makes slipway choose the value of an attribute with the modifier r when a service is planned (lsm.md 12).
@@ -237,22 +241,22 @@ func (m *errs) pool(path string, p Pool) {
 		m.add(path, BadValue, "has %d of integer, address and prefix; give exactly one", kinds)
 	}
 	if p.Pick != "" && p.Pick != First && p.Pick != Derived {
-		m.add(join(path, "pick"), BadValue, "%s", unknown("way to pick", string(p.Pick), []Pick{First, Derived}))
+		m.add(invalid.PathTo(path, "pick"), BadValue, "%s", resource.NoSuch("way to pick", string(p.Pick), []Pick{First, Derived}))
 	}
 	if i := p.Integer; i != nil {
-		at := join(path, "integer")
+		at := invalid.PathTo(path, "integer")
 		if i.From > i.To {
 			m.add(at+".to", BadValue, "%d is less than from, which is %d", i.To, i.From)
 		}
 		m.excluded(at, i.Excluded, func() error { _, err := i.Reserved(); return err })
 	}
 	if a := p.Address; a != nil {
-		at := join(path, "address")
+		at := invalid.PathTo(path, "address")
 		m.networks(at, a.Networks)
 		m.excluded(at, a.Excluded, func() error { _, err := reserved(a.Excluded); return err })
 	}
 	if x := p.Prefix; x != nil {
-		at := join(path, "prefix")
+		at := invalid.PathTo(path, "prefix")
 		m.excluded(at, x.Excluded, func() error { _, err := x.Reserved(); return err })
 		for i, n := range m.networks(at, x.Networks) {
 			if x.Length < n.Bits() || x.Length > n.Addr().BitLen() {
@@ -273,12 +277,12 @@ func (m *errs) networks(path string, texts []string) []netip.Prefix {
 	for i, text := range texts {
 		n, err := Networks([]string{text})
 		if err != nil {
-			m.add(item(at, i), BadValue, "%s", err)
+			m.add(invalid.PathAt(at, i), BadValue, "%s", err)
 			continue
 		}
 		for j, other := range out {
 			if other.Overlaps(n[0]) {
-				m.add(item(at, i), Duplicate, "%s overlaps %s, element %d; leave one out", text, other, j)
+				m.add(invalid.PathAt(at, i), Duplicate, "%s overlaps %s, element %d; leave one out", text, other, j)
 				break
 			}
 		}
@@ -307,7 +311,7 @@ func (m *errs) allocation(path string, a Attribute, beside Structure, keyed bool
 	at := path + ".allocate"
 	if a.Modifier != Allocated {
 		m.add(at, BadValue, "is for attributes that slipway sets; this one has the modifier %s: give it r",
-			or(a.Modifier, Fixed))
+			cmp.Or(a.Modifier, Fixed))
 	}
 	if a.HasDefault && a.Default != nil {
 		m.add(path+".default", BadValue, "an attribute that is allocated has no default but null; leave it out")
@@ -318,10 +322,10 @@ func (m *errs) allocation(path string, a Attribute, beside Structure, keyed bool
 		other, isAttribute := beside.Attribute(name)
 		switch {
 		case !slices.Contains(names, name):
-			m.add(item(at+".per", i), UnknownAttribute, "%s",
-				unknown("attribute or relation beside this one", name, names))
+			m.add(invalid.PathAt(at+".per", i), UnknownAttribute, "%s",
+				resource.NoSuch("attribute or relation beside this one", name, names))
 		case isAttribute && other.Modifier == Allocated:
-			m.add(item(at+".per", i), BadValue, "%q is set by slipway itself; name attributes that users set", name)
+			m.add(invalid.PathAt(at+".per", i), BadValue, "%q is set by slipway itself; name attributes that users set", name)
 		}
 	}
 	p := a.Allocate.Own
@@ -375,7 +379,7 @@ func (r *resolver) allocationOf(path, attribute string, a *Allocation, m *errs) 
 		return nil
 	}
 	out := *a
-	at := join(path, "attributes."+attribute+".allocate")
+	at := invalid.PathTo(path, "attributes."+attribute+".allocate")
 	switch {
 	case a.Pool != "" && a.Own != nil:
 		m.add(at, BadValue, "has a pool of its own and names %q; give one of them", a.Pool)
@@ -393,7 +397,7 @@ func (r *resolver) allocationOf(path, attribute string, a *Allocation, m *errs) 
 	default:
 		p, ok := r.pools[a.Pool]
 		if !ok {
-			m.add(at+".pool", UnknownPool, "%s", unknown("pool", a.Pool, r.poolNames))
+			m.add(at+".pool", UnknownPool, "%s", resource.NoSuch("pool", a.Pool, r.poolNames))
 			return &out
 		}
 		out.Own = &p

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -168,7 +169,7 @@ func (r *resolver) unknown(what, name string, known func() []string) string {
 	if r.missing++; r.missing > resource.MostHints {
 		return fmt.Sprintf("there is no %s %q", what, name)
 	}
-	return unknown(what, name, known())
+	return resource.NoSuch(what, name, known())
 }
 
 func (r *resolver) entityNames() []string { return slices.Sorted(slices.Values(r.names)) }
@@ -238,9 +239,9 @@ func (r *resolver) entity(name string) *resolution {
 				maxAncestors)
 			e.Ancestors = nil // those that extend it are not reported again
 		}
-		e.Lifecycle = or(e.Lifecycle, p.Lifecycle)
-		e.Section = or(e.Section, p.Section)
-		e.Identity = or(e.Identity, p.Identity)
+		e.Lifecycle = cmp.Or(e.Lifecycle, p.Lifecycle)
+		e.Section = cmp.Or(e.Section, p.Section)
+		e.Identity = cmp.Or(e.Identity, p.Identity)
 		e.Loose = e.Loose || p.Loose
 		if e.Owner == nil {
 			e.Owner = p.Owner
@@ -258,8 +259,8 @@ func (r *resolver) entity(name string) *resolution {
 	for i := range d.Tasks {
 		s.origins = append(s.origins, Origin{d.Name, i})
 	}
-	e.Lifecycle = or(e.Lifecycle, DefaultLifecycle)
-	e.Section = or(e.Section, Services)
+	e.Lifecycle = cmp.Or(e.Lifecycle, DefaultLifecycle)
+	e.Section = cmp.Or(e.Section, Services)
 	n := e.size()
 	if n > maxElements {
 		m.add("", BadValue, "has %d attributes with all that it embeds; %d is the most", n, maxElements)
@@ -298,21 +299,22 @@ func (r *resolver) base(name, path string, m *errs) *resolution {
 func (r *resolver) structure(path string, s Structure, depth int, m *errs) Structure {
 	out := Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded),
 		Relations: slices.Clone(s.Relations)}
+	for e := range out.Elements() {
+		*e.Modifier = cmp.Or(*e.Modifier, Fixed)
+	}
 	for i := range out.Attributes {
 		a := &out.Attributes[i]
-		a.Modifier = or(a.Modifier, Fixed)
-		a.Type = r.typeOf(join(path, "attributes."+a.Name), a.Type, m)
+		a.Type = r.typeOf(invalid.PathTo(path, "attributes."+a.Name), a.Type, m)
 		a.Allocate = r.allocationOf(path, a.Name, a.Allocate, m)
 		if a.HasDefault && a.Type.Kind != "" {
-			value, wrong := a.Type.check(join(path, "attributes."+a.Name+".default"), a.Default, a.Sensitive)
+			value, wrong := a.Type.check(invalid.PathTo(path, "attributes."+a.Name+".default"), a.Default, a.Sensitive)
 			*m = append(*m, wrong...)
 			a.Default = value
 		}
 	}
 	for i := range out.Embedded {
 		e := &out.Embedded[i]
-		e.Modifier = or(e.Modifier, Fixed)
-		at := join(path, "embedded."+e.Name)
+		at := invalid.PathTo(path, "embedded."+e.Name)
 		if depth >= maxDepth {
 			m.add(at, BadValue, "is more than %d levels deep", maxDepth)
 			e.Structure = Structure{}
@@ -326,9 +328,6 @@ func (r *resolver) structure(path string, s Structure, depth int, m *errs) Struc
 			}
 		}
 		e.Structure = own
-	}
-	for i := range out.Relations {
-		out.Relations[i].Modifier = or(out.Relations[i].Modifier, Fixed)
 	}
 	return out
 }
@@ -347,13 +346,6 @@ func (r *resolver) typeOf(path string, t Type, m *errs) Type {
 		out.Rules = slices.Concat(found.Rules, t.Rules)
 	}
 	return out
-}
-
-func or[T ~string](a, b T) T {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func merge(base, own Structure) Structure {

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Rule is a rule for values, by its name in the table of rules.
@@ -85,11 +88,11 @@ func ruleNamed(name string) (rule, bool) {
 // validateRules reports rules that do not apply to the kind or have invalid arguments. Paths end in the rule's name.
 func (m *errs) validateRules(path string, written []Rule, kind Kind, list bool) {
 	for _, r := range written {
-		at := join(path, r.Name)
+		at := invalid.PathTo(path, r.Name)
 		definition, ok := ruleNamed(r.Name)
 		switch {
 		case !ok:
-			m.add(at, BadValue, "%s", unknown("rule", r.Name, RuleNames()))
+			m.add(at, BadValue, "%s", resource.NoSuch("rule", r.Name, RuleNames()))
 		case definition.list && !list:
 			m.add(at, BadValue, "is for lists; the type is not a list: write it with [] behind it, or leave %s out", r.Name)
 		case !definition.list && !slices.Contains(definition.kinds, kind):
@@ -100,7 +103,7 @@ func (m *errs) validateRules(path string, written []Rule, kind Kind, list bool) 
 			values, _ := r.Argument.([]any) // anything else is already reported above
 			for i, e := range values {
 				if _, ok := kind.normal(e); !ok {
-					m.add(item(at, i), TypeMismatch, "is %s, but the type is %s", describe(e, false), kind)
+					m.add(invalid.PathAt(at, i), TypeMismatch, "is %s, but the type is %s", describe(e, false), kind)
 				}
 			}
 		}
@@ -267,7 +270,7 @@ func checkUnique(wanted bool, list []any) string {
 	}
 	seen := make(map[string]int, len(list))
 	for i, e := range list {
-		key := Canonical(e)
+		key := resource.Canonical(e)
 		if first, ok := seen[key]; ok {
 			return fmt.Sprintf("must have no element twice; elements %d and %d are the same", first, i)
 		}

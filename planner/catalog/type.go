@@ -98,7 +98,7 @@ func (t Type) check(path string, value any, secret bool) (any, []invalid.Error) 
 	}
 	out := make([]any, len(list))
 	for i, e := range list {
-		at := item(path, i)
+		at := invalid.PathAt(path, i)
 		if e == nil {
 			m.add(at, TypeMismatch, "is null; give %s", kindNames[t.Kind])
 			continue

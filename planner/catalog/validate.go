@@ -3,62 +3,47 @@ package catalog
 import (
 	"fmt"
 	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // redefinitions reports elements of a structure that what it builds on has already (litp.md 7).
 func (m *errs) redefinitions(path string, own, base Structure, message string) {
 	have := base.Names()
-	for _, e := range elements(path, own) {
-		if slices.Contains(have, e.name) {
-			m.add(e.path, Redefined, "%s; leave it out, or give it another name", message)
+	for e := range own.Elements() {
+		if slices.Contains(have, e.Name) {
+			m.add(invalid.PathTo(path, e.Path), Redefined, "%s; leave it out, or give it another name", message)
 		}
 	}
-}
-
-// element is a named part of a structure.
-type element struct{ name, path string }
-
-func elements(path string, s Structure) []element {
-	var out []element
-	for _, a := range s.Attributes {
-		out = append(out, element{a.Name, join(path, "attributes."+a.Name)})
-	}
-	for _, e := range s.Embedded {
-		out = append(out, element{e.Name, join(path, "embedded."+e.Name)})
-	}
-	for _, r := range s.Relations {
-		out = append(out, element{r.Name, join(path, "relations."+r.Name)})
-	}
-	return out
 }
 
 // structure reports what is wrong with the elements that a definition has itself. whole is the resolved structure that
 // they are part of; keyed is false inside a list whose children nothing distinguishes.
 func (m *errs) structure(path string, own, whole Structure, keyed bool) {
 	seen := make(map[string]bool)
-	for _, e := range elements(path, own) {
-		m.name(e.path, e.name, identifier)
-		if seen[e.name] {
-			m.add(e.path, Duplicate,
+	for e := range own.Elements() {
+		at := invalid.PathTo(path, e.Path)
+		m.name(at, e.Name, identifier)
+		if seen[e.Name] {
+			m.add(at, Duplicate,
 				"another attribute, embedded entity or relation has this name; give each a name of its own")
 		}
-		seen[e.name] = true
+		seen[e.Name] = true
+		m.modifier(at, *e.Modifier)
 	}
 	for _, a := range own.Attributes {
-		at := join(path, "attributes."+a.Name)
-		m.modifier(at, a.Modifier)
+		at := invalid.PathTo(path, "attributes."+a.Name)
 		if resolved, ok := whole.Attribute(a.Name); ok {
 			m.allocation(at, resolved, whole, keyed)
 		}
 	}
 	for _, r := range own.Relations {
-		at := join(path, "relations."+r.Name)
-		m.modifier(at, r.Modifier)
+		at := invalid.PathTo(path, "relations."+r.Name)
 		m.limits(at, r.Lower, r.Upper)
 	}
 	for _, e := range own.Embedded {
-		at := join(path, "embedded."+e.Name)
-		m.modifier(at, e.Modifier)
+		at := invalid.PathTo(path, "embedded."+e.Name)
 		m.limits(at, e.Lower, e.Upper)
 		i := slices.IndexFunc(whole.Embedded, func(w Embedded) bool { return w.Name == e.Name })
 		if i < 0 {
@@ -91,50 +76,43 @@ func (m *errs) keys(path string, e Embedded) {
 		a, ok := e.Attribute(name)
 		switch {
 		case slices.Contains(e.Key[:i], name):
-			m.add(item(at, i), Duplicate, "%q is there twice; keep one", name)
+			m.add(invalid.PathAt(at, i), Duplicate, "%q is there twice; keep one", name)
 		case !ok:
-			m.add(item(at, i), UnknownAttribute, "%s", m.unknown("attribute", name,
+			m.add(invalid.PathAt(at, i), UnknownAttribute, "%s", m.unknown("attribute", name,
 				Structure{Attributes: e.Attributes}.Names))
 		case a.Modifier == Changing:
-			m.add(item(at, i), BadValue, "%q has the modifier rw+; what distinguishes children cannot change: give it rw",
+			m.add(invalid.PathAt(at, i), BadValue, "%q has the modifier rw+; what distinguishes children cannot change: give it rw",
 				name)
 		case a.Modifier == Allocated && e.Modifier != Allocated:
-			m.add(item(at, i), BadValue,
+			m.add(invalid.PathAt(at, i), BadValue,
 				"%q is set by slipway, but users make the children, and nothing would distinguish new ones: give it rw", name)
 		case a.Sensitive:
-			m.add(item(at, i), BadValue, "%q is sensitive, and a key stands in paths and messages; choose another key",
+			m.add(invalid.PathAt(at, i), BadValue, "%q is sensitive, and a key stands in paths and messages; choose another key",
 				name)
 		case a.Type.List || a.Type.Kind == Dict:
-			m.add(item(at, i), BadValue, "%q is a list or a map; a key is text, a number or true or false", name)
+			m.add(invalid.PathAt(at, i), BadValue, "%q is a list or a map; a key is text, a number or true or false", name)
 		}
 	}
 }
 
 // allAllocated reports attributes that users set, in an embedded entity that only slipway fills (lsm.md 13).
 func (m *errs) allAllocated(path string, s Structure) {
-	const only = "has the modifier %s, but only slipway fills the embedded entity, whose modifier is r: give it r too"
-	for _, a := range s.Attributes {
-		if a.Modifier != Allocated {
-			m.add(join(path, "attributes."+a.Name), BadValue, only, a.Modifier)
+	for e := range s.Elements() {
+		if *e.Modifier != Allocated {
+			m.add(invalid.PathTo(path, e.Path), BadValue,
+				"has the modifier %s, but only slipway fills the embedded entity, whose modifier is r: give it r too", *e.Modifier)
 		}
 	}
 	for _, e := range s.Embedded {
-		at := join(path, "embedded."+e.Name)
-		if e.Modifier != Allocated {
-			m.add(at, BadValue, only, e.Modifier)
-			m.allAllocated(at, e.Structure)
-		} // with the modifier r it says itself what is in it
-	}
-	for _, r := range s.Relations {
-		if r.Modifier != Allocated {
-			m.add(join(path, "relations."+r.Name), BadValue, only, r.Modifier)
+		if e.Modifier != Allocated { // with the modifier r it says itself what is in it
+			m.allAllocated(invalid.PathTo(path, "embedded."+e.Name), e.Structure)
 		}
 	}
 }
 
 func (m *errs) modifier(path string, modifier Modifier) {
 	if modifier != "" && !slices.Contains(Modifiers(), modifier) {
-		m.add(path+".modifier", BadValue, "%s", unknown("modifier", string(modifier), Modifiers()))
+		m.add(path+".modifier", BadValue, "%s", resource.NoSuch("modifier", string(modifier), Modifiers()))
 	}
 }
 
@@ -161,7 +139,7 @@ func (m *errs) entity(e Entity, r *resolver) {
 		a, ok := e.Attribute(e.Identity)
 		switch {
 		case !ok:
-			m.add("identity", UnknownAttribute, "%s", unknown("attribute", e.Identity,
+			m.add("identity", UnknownAttribute, "%s", resource.NoSuch("attribute", e.Identity,
 				Structure{Attributes: e.Attributes}.Names()))
 		case a.Modifier != Fixed:
 			m.add("identity", BadValue, "%q has the modifier %s; an identity does not change: give it rw (lsm.md 14)",
@@ -194,7 +172,7 @@ func (m *errs) owner(e Entity, r *resolver) {
 	switch {
 	case i < 0:
 		m.add("owner.relation", UnknownAttribute, "%s",
-			unknown("relation", e.Owner.Relation, Structure{Relations: e.Relations}.Names()))
+			resource.NoSuch("relation", e.Owner.Relation, Structure{Relations: e.Relations}.Names()))
 	case !e.Relations[i].Single():
 		m.add("owner.relation", BadValue, "%q may lead to several services; a service has one owner: give it upper: 1",
 			e.Owner.Relation)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/digraph"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -28,13 +29,13 @@ func (m *errs) tasks(e Entity, from int) {
 	// A task may require one that comes later in the list.
 	own := e.Tasks[from:]
 	for i, t := range own {
-		v.name(item("tasks", i), t)
+		v.name(invalid.PathAt("tasks", i), t)
 		for j, step := range t.Steps {
-			v.name(item(item("tasks", i)+".steps", j), step)
+			v.name(invalid.PathAt(invalid.PathAt("tasks", i)+".steps", j), step)
 		}
 	}
 	for i, t := range own {
-		v.task(item("tasks", i), t, false)
+		v.task(invalid.PathAt("tasks", i), t, false)
 	}
 	if cycle := requirementCycle(e.Tasks); cycle != nil && len(own) > 0 {
 		m.add("tasks", Cycle, "tasks require each other: %s", strings.Join(cycle, " -> "))
@@ -74,7 +75,7 @@ func (v *taskCheck) task(path string, t Task, step bool) {
 		v.add(path, BadTask, "has %d of config, remote, callback and steps; give exactly one", kinds)
 	}
 	if t.Tag != "" && !slices.Contains(Tags(), t.Tag) {
-		v.add(path+".tag", BadValue, "%s", unknown("task group", string(t.Tag), Tags()))
+		v.add(path+".tag", BadValue, "%s", resource.NoSuch("task group", string(t.Tag), Tags()))
 	}
 	v.kind(path, t)
 	if t.Steps != nil {
@@ -82,21 +83,21 @@ func (v *taskCheck) task(path string, t Task, step bool) {
 	}
 	onService := t.Callback != nil && !t.Callback.PerNode
 	for i, q := range t.Requires {
-		v.requirement(item(path+".requires", i), t, q, onService)
+		v.requirement(invalid.PathAt(path+".requires", i), t, q, onService)
 	}
 	for i, text := range t.Notify {
 		if t.Config == nil {
-			v.add(item(path+".notify", i), BadTask, "only a config task notifies others")
+			v.add(invalid.PathAt(path+".notify", i), BadTask, "only a config task notifies others")
 		} else if !v.names[text] {
-			v.reference(item(path+".notify", i), text, " or the name of a task of the entity")
+			v.reference(invalid.PathAt(path+".notify", i), text, " or the name of a task of the entity")
 		}
 	}
 	for i, text := range t.Replaces {
 		if t.Config == nil {
-			v.add(item(path+".replaces", i), BadTask, "only a config task replaces a resource (litp.md 61)")
+			v.add(invalid.PathAt(path+".replaces", i), BadTask, "only a config task replaces a resource (litp.md 61)")
 			continue
 		}
-		v.reference(item(path+".replaces", i), text, "")
+		v.reference(invalid.PathAt(path+".replaces", i), text, "")
 	}
 }
 
@@ -165,11 +166,11 @@ func (v *taskCheck) steps(path string, t Task, step bool) {
 	}{{"for_each", t.ForEach != nil}, {"notify", t.Notify != nil}, {"replaces", t.Replaces != nil}, {"persist",
 		t.Once}, {"tolerate", t.Tolerate}, {"tag", t.Tag != ""}} {
 		if extra.given {
-			v.add(join(path, extra.key), BadTask, "is not for a list of steps; write it in the step that it is about")
+			v.add(invalid.PathTo(path, extra.key), BadTask, "is not for a list of steps; write it in the step that it is about")
 		}
 	}
 	for i, s := range t.Steps {
-		v.task(item(path+".steps", i), s, true)
+		v.task(invalid.PathAt(path+".steps", i), s, true)
 	}
 }
 

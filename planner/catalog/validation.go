@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Validation turns the validation of an attribute, as Inmanta's catalogs have it (lsm.md 2: validation_type,
@@ -15,13 +17,13 @@ func Validation(validationType string, parameters map[string]any) ([]Rule, error
 	v, ok := validations()[base]
 	if !ok {
 		names := slices.Sorted(maps.Keys(validations()))
-		return nil, fmt.Errorf("%s", unknown("validation type", base, names))
+		return nil, fmt.Errorf("%s", resource.NoSuch("validation type", base, names))
 	}
 	out := slices.Clone(v.rules)
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		argument := parameters[name]
 		if !slices.Contains(v.parameters, name) {
-			return nil, fmt.Errorf("%s", unknown("parameter of "+base, name, v.parameters))
+			return nil, fmt.Errorf("%s", resource.NoSuch("parameter of "+base, name, v.parameters))
 		}
 		switch {
 		case argument == nil: // not set

@@ -43,6 +43,17 @@ func (e Error) Path() string {
 	return object + e.Attribute
 }
 
+// PathTo returns the path of an attribute in the object at a path.
+func PathTo(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// PathAt returns the path of an element of the list at a path.
+func PathAt(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
 // Text returns the message, with the position in a template.
 func (e Error) Text() string {
 	if e.File == "" && e.Line > 0 {

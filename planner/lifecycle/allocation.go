@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // PoolUser is a live service with the attribute sets whose values are in use: candidate, active and rollback (lsm.md
@@ -133,10 +133,11 @@ func (s *scope) conflict(b netip.Prefix, who int32) int32 {
 type path struct{ at, seed string }
 
 func (p path) to(name string) path {
+	separator := "."
 	if p.at == "" {
-		return path{name, p.seed + "/" + name}
+		separator = "/"
 	}
-	return path{p.at + "." + name, p.seed + "." + name}
+	return path{invalid.PathTo(p.at, name), p.seed + separator + name}
 }
 
 // value is a value that slipway allocates.
@@ -181,7 +182,7 @@ func (u *PoolUsage) visit(s catalog.Structure, at path, prior, object map[string
 				for j, name := range e.Key {
 					key[j] = child[name]
 				}
-				u.visit(e.Structure, path{below.at + "[" + strconv.Itoa(i) + "]", below.seed + catalog.Canonical(key)},
+				u.visit(e.Structure, path{invalid.PathAt(below.at, i), below.seed + resource.Canonical(key)},
 					before, child, do)
 			}
 		}
@@ -200,7 +201,7 @@ func (u *PoolUsage) visit(s catalog.Structure, at path, prior, object map[string
 func (u *PoolUsage) Allocate(service string, e *catalog.Entity, prior, candidate map[string]any) (map[string]any,
 	[]invalid.Error) {
 	a := &allocation{usage: u, service: service, who: u.numberOf(service), own: make(map[ownValue]string)}
-	out, _ := copied(candidate).(map[string]any)
+	out, _ := resource.Clone(candidate).(map[string]any)
 	var missing []value
 	u.visit(e.Structure, path{seed: service}, prior, out, func(v value) {
 		if !a.keep(v) {
@@ -261,11 +262,11 @@ func (a *allocation) keep(v value) bool {
 
 // outdated reports whether a carried value was allocated for other values of its `per` attributes.
 func (v value) outdated(existing any) bool {
-	if v.prior == nil || catalog.Canonical(v.prior[v.attribute.Name]) != catalog.Canonical(existing) {
+	if v.prior == nil || resource.Canonical(v.prior[v.attribute.Name]) != resource.Canonical(existing) {
 		return false
 	}
 	for _, name := range v.attribute.Allocate.Per {
-		if catalog.Canonical(v.prior[name]) != catalog.Canonical(v.object[name]) {
+		if resource.Canonical(v.prior[name]) != resource.Canonical(v.object[name]) {
 			return true
 		}
 	}
@@ -294,23 +295,4 @@ func (a *allocation) choose(v value) {
 	}
 	v.object[v.attribute.Name] = v.pool.write(within, b, v.attribute.Type.Interface())
 	a.use(v, b)
-}
-
-// copied copies objects and lists to any depth.
-func copied(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = copied(e)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = copied(e)
-		}
-		return out
-	}
-	return value
 }

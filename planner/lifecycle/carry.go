@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 )
@@ -38,15 +39,12 @@ func carry(s catalog.Structure, prior, next map[string]any) map[string]any {
 		case []any:
 			old, _ := prior[e.Name].([]any)
 			same, _ := MatchChildren(e, old, v)
-			children := make([]any, len(v))
+			children := slices.Clone(v)
 			for i, element := range v {
-				children[i] = element
-				child, ok := element.(map[string]any)
-				if !ok || same[i] < 0 {
-					continue
+				if child, ok := element.(map[string]any); ok && same[i] >= 0 {
+					from, _ := old[same[i]].(map[string]any)
+					children[i] = carry(e.Structure, from, child)
 				}
-				from, _ := old[same[i]].(map[string]any)
-				children[i] = carry(e.Structure, from, child)
 			}
 			out[e.Name] = children
 		}
@@ -57,19 +55,9 @@ func carry(s catalog.Structure, prior, next map[string]any) map[string]any {
 // allocatedNames returns the names of what slipway allocates at the top level of a structure.
 func allocatedNames(s catalog.Structure) []string {
 	var names []string
-	for _, a := range s.Attributes {
-		if a.Modifier == catalog.Allocated {
-			names = append(names, a.Name)
-		}
-	}
-	for _, e := range s.Embedded {
-		if e.Modifier == catalog.Allocated {
+	for e := range s.Elements() {
+		if *e.Modifier == catalog.Allocated {
 			names = append(names, e.Name)
-		}
-	}
-	for _, r := range s.Relations {
-		if r.Modifier == catalog.Allocated {
-			names = append(names, r.Name)
 		}
 	}
 	return names
@@ -77,17 +65,9 @@ func allocatedNames(s catalog.Structure) []string {
 
 // withoutAllocated returns attributes without allocated values, at every depth.
 func withoutAllocated(s catalog.Structure, given map[string]any) map[string]any {
-	out := make(map[string]any, len(given))
-	maps.Copy(out, given)
-	for _, name := range allocatedNames(s) {
-		delete(out, name)
-	}
-	for _, e := range s.Embedded {
-		if value, given := out[e.Name]; given {
-			out[e.Name] = catalog.EachChild(value, func(child map[string]any) map[string]any {
-				return withoutAllocated(e.Structure, child)
-			})
+	return s.Edit(given, func(_ string, s catalog.Structure, object map[string]any) {
+		for _, name := range allocatedNames(s) {
+			delete(object, name)
 		}
-	}
-	return out
+	})
 }

@@ -139,9 +139,9 @@ func (s *service) identity() (any, bool) {
 
 // ByIdentity returns the id of the service of an entity that has the identity and is not deleted.
 func (v *Inventory) ByIdentity(entity string, identity any) (string, bool) {
-	want := catalog.Canonical(identity)
+	want := resource.Canonical(identity)
 	for _, s := range v.live() {
-		if value, ok := s.identity(); s.Entity == entity && ok && catalog.Canonical(value) == want {
+		if value, ok := s.identity(); s.Entity == entity && ok && resource.Canonical(value) == want {
 			return s.ID, true
 		}
 	}

@@ -1,10 +1,11 @@
 package lifecycle
 
 import (
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // keyText returns a text that is equal for two children with the same key. A missing attribute has its default.
@@ -17,7 +18,7 @@ func keyText(e catalog.Embedded, child map[string]any) string {
 		}
 		key[i] = value
 	}
-	return catalog.Canonical(key)
+	return resource.Canonical(key)
 }
 
 // MatchChildren returns for each child of next the index of the same child of prior, or -1 for a new one, and the
@@ -68,7 +69,7 @@ func MatchChildren(e catalog.Embedded, prior, next []any) (same []int, gone []in
 // userText returns a text that is equal for two children if everything that users set is equal.
 func userText(s catalog.Structure, child map[string]any) string {
 	complete, _ := s.Check(child) // adds the defaults
-	return catalog.Canonical(unordered(s, withoutAllocated(s, complete)))
+	return resource.Canonical(unordered(s, withoutAllocated(s, complete)))
 }
 
 // fixedText returns a text that is equal for two children if their attributes with the modifier rw are equal.
@@ -84,37 +85,25 @@ func fixedText(s catalog.Structure, child map[string]any) string {
 		}
 		values = append(values, value)
 	}
-	return catalog.Canonical(values)
+	return resource.Canonical(values)
 }
 
 // unordered returns attributes in which children and related services are sorted.
 func unordered(s catalog.Structure, given map[string]any) map[string]any {
-	out := make(map[string]any, len(given))
-	maps.Copy(out, given)
-	for _, e := range s.Embedded {
-		value := catalog.EachChild(out[e.Name], func(child map[string]any) map[string]any {
-			return unordered(e.Structure, child)
-		})
-		if list, ok := value.([]any); ok {
-			value = sortedTexts(list)
+	return s.Edit(given, func(_ string, s catalog.Structure, object map[string]any) {
+		for e := range s.Elements() {
+			if list, ok := object[e.Name].([]any); ok && !strings.HasPrefix(e.Path, "attributes.") {
+				object[e.Name] = sortedTexts(list)
+			}
 		}
-		if value != nil {
-			out[e.Name] = value
-		}
-	}
-	for _, r := range s.Relations {
-		if list, ok := out[r.Name].([]any); ok {
-			out[r.Name] = sortedTexts(list)
-		}
-	}
-	return out
+	})
 }
 
 // sortedTexts returns the canonical texts of elements, sorted.
 func sortedTexts(list []any) []any {
 	texts := make([]string, len(list))
 	for i, element := range list {
-		texts[i] = catalog.Canonical(element)
+		texts[i] = resource.Canonical(element)
 	}
 	slices.Sort(texts)
 	out := make([]any, len(texts))

@@ -106,37 +106,17 @@ func (v *Inventory) ReferencedBy(id string) []Reference {
 // relations calls found for each reference in the attributes, at every depth.
 func relations(s catalog.Structure, attributes map[string]any, path string,
 	found func(path, target string, r catalog.Relation)) {
-	at := func(name string) string {
-		if path == "" {
-			return name
-		}
-		return path + "." + name
-	}
 	for _, r := range s.Relations {
-		each(attributes[r.Name], at(r.Name), func(value any, path string) {
+		catalog.Elements(attributes[r.Name], invalid.PathTo(path, r.Name), func(value any, path string) {
 			if target, ok := value.(string); ok && target != "" {
 				found(path, target, r)
 			}
 		})
 	}
 	for _, e := range s.Embedded {
-		each(attributes[e.Name], at(e.Name), func(value any, path string) {
-			if child, ok := value.(map[string]any); ok {
-				relations(e.Structure, child, path, found)
-			}
+		catalog.Children(attributes[e.Name], invalid.PathTo(path, e.Name), func(child map[string]any, path string) {
+			relations(e.Structure, child, path, found)
 		})
-	}
-}
-
-// each calls do for a value, or for every element of a list.
-func each(value any, path string, do func(value any, path string)) {
-	list, ok := value.([]any)
-	if !ok {
-		do(value, path)
-		return
-	}
-	for i, element := range list {
-		do(element, fmt.Sprintf("%s[%d]", path, i))
 	}
 }
 

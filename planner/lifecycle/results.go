@@ -96,12 +96,12 @@ func (w *transaction) allocate(next map[string]any) error {
 	}
 	before, _ := w.entity.Check(base)
 	// Apart from allocated values, both must be equal.
-	if theirs := RestoreAllocated(w.entity.Entity, before, complete); catalog.Canonical(theirs) != catalog.Canonical(
+	if theirs := RestoreAllocated(w.entity.Entity, before, complete); resource.Canonical(theirs) != resource.Canonical(
 		before) {
 		return refuse(BadCall, w.ID,
 			"an allocation sets attributes with the modifier r only; others differ from the candidate")
 	}
-	if catalog.Canonical(complete) == catalog.Canonical(before) {
+	if resource.Canonical(complete) == resource.Canonical(before) {
 		return nil
 	}
 	if len(w.Candidate) == 0 {
@@ -160,7 +160,7 @@ func (v *Inventory) StoreReturned(c Call, values map[string]any) (Result, error)
 		if !ok || a.Modifier != catalog.Allocated {
 			return Result{}, refuse(catalog.ReadOnly, c.ID, "the attribute %s is not one that slipway sets", name)
 		}
-		if catalog.Canonical(next[name]) != catalog.Canonical(values[name]) {
+		if resource.Canonical(next[name]) != resource.Canonical(values[name]) {
 			next[name] = values[name]
 			learned = append(learned, name)
 		}

@@ -1,12 +1,12 @@
 package lifecycle
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // CheckUpdate returns an error for each change from prior to next that users may not make (lsm.md 3, 13, 14). Both are
@@ -27,7 +27,7 @@ func CheckUpdate(entity *catalog.Entity, prior, next map[string]any) []invalid.E
 	c := updateChecker{loose: entity.Loose}
 	top := entity.Structure
 	if a, ok := entity.Attribute(entity.Identity); ok {
-		c.attribute(attributePath("").to(a.Name), a, prior, next, catalog.IdentityFixed)
+		c.attribute(a.Name, a, prior, next, catalog.IdentityFixed)
 		top.Attributes = slices.DeleteFunc(slices.Clone(top.Attributes),
 			func(other catalog.Attribute) bool { return other.Name == a.Name })
 	}
@@ -74,25 +74,13 @@ func Replaced(e *catalog.Entity, was, is catalog.Partial) []string {
 	return slices.Compact(out)
 }
 
-// attributePath is the exact path of an attribute: `files[2].mode`.
-type attributePath string
-
-func (p attributePath) to(name string) attributePath {
-	if p == "" {
-		return attributePath(name)
-	}
-	return p + "." + attributePath(name)
-}
-
-func (p attributePath) element(i int) attributePath { return p + attributePath(fmt.Sprintf("[%d]", i)) }
-
 type updateChecker struct {
 	loose bool
 	errs  []invalid.Error
 }
 
-func (c *updateChecker) add(p attributePath, code invalid.Code, message string) {
-	c.errs = append(c.errs, invalid.Error{Attribute: string(p), Code: code, Message: message})
+func (c *updateChecker) add(p string, code invalid.Code, message string) {
+	c.errs = append(c.errs, invalid.Error{Attribute: p, Code: code, Message: message})
 }
 
 const (
@@ -100,36 +88,36 @@ const (
 	immutable = "is set once and fixed from then on (rw); keep its value, or replace the service"
 )
 
-func (c *updateChecker) structure(p attributePath, s catalog.Structure, prior, next map[string]any) {
+func (c *updateChecker) structure(p string, s catalog.Structure, prior, next map[string]any) {
 	for _, a := range s.Attributes {
-		c.attribute(p.to(a.Name), a, prior, next, catalog.Immutable)
+		c.attribute(invalid.PathTo(p, a.Name), a, prior, next, catalog.Immutable)
 	}
 	for _, r := range s.Relations {
-		c.relation(p.to(r.Name), r, prior, next)
+		c.relation(invalid.PathTo(p, r.Name), r, prior, next)
 	}
 	for _, e := range s.Embedded {
 		switch {
 		case e.Modifier == catalog.Allocated:
-			c.untouched(p.to(e.Name), e, prior, next, catalog.ReadOnly)
-		case c.loose && e.Modifier == catalog.Fixed && !c.untouched(p.to(e.Name), e, prior, next, catalog.Immutable):
+			c.untouched(invalid.PathTo(p, e.Name), e, prior, next, catalog.ReadOnly)
+		case c.loose && e.Modifier == catalog.Fixed && !c.untouched(invalid.PathTo(p, e.Name), e, prior, next, catalog.Immutable):
 		case e.Single():
-			c.single(p.to(e.Name), e, prior, next)
+			c.single(invalid.PathTo(p, e.Name), e, prior, next)
 		default:
-			c.list(p.to(e.Name), e, prior, next)
+			c.list(invalid.PathTo(p, e.Name), e, prior, next)
 		}
 	}
 }
 
-func (c *updateChecker) attribute(p attributePath, a catalog.Attribute, prior, next map[string]any,
+func (c *updateChecker) attribute(p string, a catalog.Attribute, prior, next map[string]any,
 	fixed invalid.Code) {
 	old, had := prior[a.Name]
 	now, given := next[a.Name]
-	if !given || catalog.Canonical(old) == catalog.Canonical(now) {
+	if !given || resource.Canonical(old) == resource.Canonical(now) {
 		return
 	}
 	switch a.Modifier {
 	case catalog.Allocated:
-		if !had && a.HasDefault && catalog.Canonical(a.Default) == catalog.Canonical(now) {
+		if !had && a.HasDefault && resource.Canonical(a.Default) == resource.Canonical(now) {
 			return
 		}
 		c.add(p, catalog.ReadOnly, readOnly)
@@ -144,7 +132,7 @@ func (c *updateChecker) attribute(p attributePath, a catalog.Attribute, prior, n
 	}
 }
 
-func (c *updateChecker) relation(p attributePath, r catalog.Relation, prior, next map[string]any) {
+func (c *updateChecker) relation(p string, r catalog.Relation, prior, next map[string]any) {
 	old, had := prior[r.Name]
 	now, given := next[r.Name]
 	if !given || relatedText(old) == relatedText(now) {
@@ -162,17 +150,17 @@ func (c *updateChecker) relation(p attributePath, r catalog.Relation, prior, nex
 func relatedText(value any) string {
 	list, ok := value.([]any)
 	if !ok {
-		return catalog.Canonical(value)
+		return resource.Canonical(value)
 	}
 	if len(list) == 0 {
-		return catalog.Canonical(nil)
+		return resource.Canonical(nil)
 	}
-	return catalog.Canonical(sortedTexts(list))
+	return resource.Canonical(sortedTexts(list))
 }
 
 // untouched reports whether an embedded entity is unchanged, and adds an error if it is not. Allocated values in it
 // count only for the code readonly_attribute.
-func (c *updateChecker) untouched(p attributePath, e catalog.Embedded, prior, next map[string]any,
+func (c *updateChecker) untouched(p string, e catalog.Embedded, prior, next map[string]any,
 	code invalid.Code) bool {
 	old, had := prior[e.Name]
 	now, given := next[e.Name]
@@ -188,7 +176,7 @@ func (c *updateChecker) untouched(p attributePath, e catalog.Embedded, prior, ne
 		if code == catalog.Immutable {
 			tree = withoutAllocated(s, tree)
 		}
-		return catalog.Canonical(unordered(s, tree))
+		return resource.Canonical(unordered(s, tree))
 	}
 	if text(old) == text(now) {
 		return true
@@ -202,7 +190,7 @@ func (c *updateChecker) untouched(p attributePath, e catalog.Embedded, prior, ne
 	return false
 }
 
-func (c *updateChecker) single(p attributePath, e catalog.Embedded, prior, next map[string]any) {
+func (c *updateChecker) single(p string, e catalog.Embedded, prior, next map[string]any) {
 	value, had := prior[e.Name]
 	old, _ := value.(map[string]any)
 	now, _ := next[e.Name].(map[string]any)
@@ -219,7 +207,7 @@ func (c *updateChecker) single(p attributePath, e catalog.Embedded, prior, next 
 	}
 }
 
-func (c *updateChecker) list(p attributePath, e catalog.Embedded, prior, next map[string]any) {
+func (c *updateChecker) list(p string, e catalog.Embedded, prior, next map[string]any) {
 	value, had := prior[e.Name]
 	old, _ := value.([]any)
 	now, _ := next[e.Name].([]any)
@@ -238,18 +226,18 @@ func (c *updateChecker) list(p attributePath, e catalog.Embedded, prior, next ma
 		case !ok: // the type check reports it
 		case same[i] >= 0:
 			from, _ := old[same[i]].(map[string]any)
-			c.children(p.element(i), e, from, child)
+			c.children(invalid.PathAt(p, i), e, from, child)
 		case kept && len(gone) == 0:
-			c.add(p.element(i), catalog.Immutable, fixed)
+			c.add(invalid.PathAt(p, i), catalog.Immutable, fixed)
 		case kept: // reported with the removed children
 		default:
-			c.fresh(p.element(i), e.Structure, child)
+			c.fresh(invalid.PathAt(p, i), e.Structure, child)
 		}
 	}
 }
 
 // children compares a child with its prior value.
-func (c *updateChecker) children(p attributePath, e catalog.Embedded, old, now map[string]any) {
+func (c *updateChecker) children(p string, e catalog.Embedded, old, now map[string]any) {
 	s := e.Structure
 	if c.loose {
 		s = withoutFixed(s)
@@ -259,28 +247,19 @@ func (c *updateChecker) children(p attributePath, e catalog.Embedded, old, now m
 
 // withoutFixed returns a structure in which users may change everything that slipway does not allocate.
 func withoutFixed(s catalog.Structure) catalog.Structure {
-	out := catalog.Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded),
+	s = catalog.Structure{Attributes: slices.Clone(s.Attributes), Embedded: slices.Clone(s.Embedded),
 		Relations: slices.Clone(s.Relations)}
-	opened := func(m *catalog.Modifier) {
-		if *m == catalog.Fixed {
-			*m = catalog.Changing
+	for e := range s.Elements() {
+		if *e.Modifier == catalog.Fixed {
+			*e.Modifier = catalog.Changing
 		}
 	}
-	for i := range out.Attributes {
-		opened(&out.Attributes[i].Modifier)
-	}
-	for i := range out.Embedded {
-		opened(&out.Embedded[i].Modifier)
-	}
-	for i := range out.Relations {
-		opened(&out.Relations[i].Modifier)
-	}
-	return out
+	return s
 }
 
 // fresh checks a new child: users may set everything that slipway does not allocate.
-func (c *updateChecker) fresh(p attributePath, s catalog.Structure, child map[string]any) {
+func (c *updateChecker) fresh(p string, s catalog.Structure, child map[string]any) {
 	for _, m := range s.ReadOnly(child) {
-		c.add(p.to(m.Attribute), catalog.ReadOnly, readOnly)
+		c.add(invalid.PathTo(p, m.Attribute), catalog.ReadOnly, readOnly)
 	}
 }

@@ -50,6 +50,9 @@ func DigestJSON(value any) (string, error) {
 	return SHA256(text), nil
 }
 
+// Canonical returns a text that is equal for two values only if they are equal; 1 and 1.0 are equal.
+func Canonical(value any) string { return string(appendCanonical(nil, value)) }
+
 func appendCanonical(b []byte, value any) []byte {
 	switch v := value.(type) {
 	case string:

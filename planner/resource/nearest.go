@@ -79,6 +79,11 @@ func Choices[T ~string](word string, known []T) string {
 	return "; use one of " + strings.Join(words, ", ")
 }
 
+// NoSuch returns the message about an unknown word, with [Choices].
+func NoSuch[T ~string](what, word string, known []T) string {
+	return fmt.Sprintf("there is no %s %q", what, word) + Choices(word, known)
+}
+
 // editDistance is the optimal string alignment distance of two words of at most longestHint letters, or any number
 // above nearestDistance when it is larger.
 func editDistance(x, y []rune) int {

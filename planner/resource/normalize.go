@@ -22,7 +22,7 @@ func (s Schema) Normalize(r Resource) Resource {
 		n.set(p, normal, changed)
 	}
 	if n.normal != nil {
-		r.Parameters, _ = clone(map[string]any(n.normal)).(map[string]any)
+		r.Parameters, _ = Clone(map[string]any(n.normal)).(map[string]any)
 	}
 	return r
 }
@@ -162,18 +162,19 @@ func inOrder(list []any) bool {
 	return true
 }
 
-func clone(value any) any {
+// Clone copies lists and maps at every depth.
+func Clone(value any) any {
 	switch v := value.(type) {
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = clone(e)
+			out[i] = Clone(e)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = clone(e)
+			out[k] = Clone(e)
 		}
 		return out
 	default:

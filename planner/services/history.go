@@ -4,8 +4,8 @@ import (
 	"maps"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -78,8 +78,8 @@ func (s Inventory) Merge(journal []Revision) Inventory {
 // that of the journal if there were more updates since.
 func (s Inventory) rollbackSet(old Record, journaled Revision) map[string]any {
 	b, err := s.Definitions[old.Definitions.Active].parse()
-	if err != nil || catalog.Canonical(withoutSensitive(b.entity.Structure, old.Active, "",
-		make(map[string]bool))) == catalog.Canonical(journaled.Rollback) {
+	if err != nil || resource.Canonical(withoutSensitive(b.entity.Structure, old.Active,
+		make(map[string]bool))) == resource.Canonical(journaled.Rollback) {
 		return old.Active
 	}
 	return restoreOmitted(journaled.Rollback, old.Active, journaled.Redacted)

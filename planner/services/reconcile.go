@@ -10,6 +10,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -226,7 +227,7 @@ func (t *Transition) reconcile(name string) error {
 		return err
 	}
 	is := func(values map[string]any, made string) bool {
-		return values != nil && made == digest && catalog.Canonical(values) == catalog.Canonical(complete)
+		return values != nil && made == digest && resource.Canonical(values) == resource.Canonical(complete)
 	}
 	deployed := func(in lifecycle.Instance) bool { return is(in.Active, in.Definitions.Active) }
 	b := t.definitions[digest]
@@ -505,7 +506,7 @@ func states(machine *lifecycle.Machine) string {
 func changedAttributes(before, after map[string]any) []string {
 	var out []string
 	for name, value := range after {
-		if catalog.Canonical(before[name]) != catalog.Canonical(value) {
+		if resource.Canonical(before[name]) != resource.Canonical(value) {
 			out = append(out, name)
 		}
 	}

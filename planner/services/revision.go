@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 )
 
@@ -67,9 +68,9 @@ func (t *Transition) revision(r Record, in lifecycle.Instance) Revision {
 		}
 		// that definition knows what was sensitive then
 		if under, known := t.definitions[definition]; known && under.entity != b.entity {
-			set = withoutSensitive(under.entity.Structure, set, "", redacted)
+			set = withoutSensitive(under.entity.Structure, set, redacted)
 		}
-		return withoutSensitive(b.entity.Structure, set, "", redacted)
+		return withoutSensitive(b.entity.Structure, set, redacted)
 	}
 	out.Candidate = redact(in.Candidate, in.Definitions.Candidate)
 	out.Active = redact(in.Active, in.Definitions.Active)
@@ -79,22 +80,15 @@ func (t *Transition) revision(r Record, in lifecycle.Instance) Revision {
 }
 
 // withoutSensitive returns the attributes without the values of sensitive ones, whose paths it adds to paths.
-func withoutSensitive(s catalog.Structure, set map[string]any, at string, paths map[string]bool) map[string]any {
-	out := maps.Clone(set)
-	for _, a := range s.Attributes {
-		if _, there := out[a.Name]; there && a.Sensitive {
-			delete(out, a.Name)
-			paths[at+a.Name] = true
+func withoutSensitive(s catalog.Structure, set map[string]any, paths map[string]bool) map[string]any {
+	return s.Edit(set, func(at string, s catalog.Structure, object map[string]any) {
+		for _, a := range s.Attributes {
+			if _, there := object[a.Name]; there && a.Sensitive {
+				delete(object, a.Name)
+				paths[invalid.PathTo(at, a.Name)] = true
+			}
 		}
-	}
-	for _, e := range s.Embedded {
-		if value, there := out[e.Name]; there {
-			out[e.Name] = catalog.EachChild(value, func(child map[string]any) map[string]any {
-				return withoutSensitive(e.Structure, child, at+e.Name+".", paths)
-			})
-		}
-	}
-	return out
+	})
 }
 
 // WithoutSensitive returns the inventory without the values of sensitive attributes. A plan takes those that services
@@ -107,7 +101,7 @@ func (s Inventory) WithoutSensitive() Inventory {
 			if set == nil || err != nil {
 				return nil
 			}
-			return withoutSensitive(d.entity.Structure, set, "", map[string]bool{})
+			return withoutSensitive(d.entity.Structure, set, map[string]bool{})
 		}
 		r.Candidate = redacted(r.Candidate, r.Definitions.Candidate)
 		r.Active = redacted(r.Active, r.Definitions.Active)

@@ -3,9 +3,9 @@ package services
 import (
 	"fmt"
 
-	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // maxTransfers bounds the automatic transfers of one plan. Valid lifecycles have no automatic cycles and stay far
@@ -77,7 +77,7 @@ func (t *Transition) validate(usage *lifecycle.PoolUsage, in lifecycle.Instance)
 		if len(faults) > 0 {
 			return false
 		}
-		if catalog.Canonical(candidate) != catalog.Canonical(in.Candidate) {
+		if resource.Canonical(candidate) != resource.Canonical(in.Candidate) {
 			result.Candidate = candidate
 		}
 	}
