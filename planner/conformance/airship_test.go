@@ -11,7 +11,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -110,9 +109,7 @@ func complaints(t testing.TB, err error) []complaint {
 	var (
 		inDocument   invalid.Errors
 		inSite       invalid.Errors
-		inLabel      *site.LabelError
 		inTransition *strategy.TransitionError
-		inStage      *plugin.StageError
 	)
 	switch {
 	case err == nil:
@@ -141,10 +138,6 @@ func complaints(t testing.TB, err error) []complaint {
 			out = append(out, complaint{string(p.Code), p.Error()})
 		}
 		return out
-	case errors.As(err, &inLabel):
-		return []complaint{{string(invalid.BadLabel), err.Error()}}
-	case errors.As(err, &inStage):
-		return []complaint{{string(plugin.BadStage), err.Error()}}
 	case errors.As(err, &inTransition), errors.Is(err, strategy.ErrPhase):
 		return []complaint{{"bad_transition", err.Error()}}
 	case errors.Is(err, strategy.ErrUnknownGroup):

@@ -95,6 +95,25 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Add adds an error of an attribute.
+func (es *Errors) Add(attribute string, code Code, format string, args ...any) {
+	*es = append(*es, Error{Attribute: attribute, Code: code, Message: fmt.Sprintf(format, args...)})
+}
+
+// Warn is [Errors.Add] for a warning.
+func (es *Errors) Warn(attribute string, code Code, format string, args ...any) {
+	es.Add(attribute, code, format, args...)
+	(*es)[len(*es)-1].Warning = true
+}
+
+// Of returns the errors of a part as those of an object: prefix comes before each attribute.
+func (es Errors) Of(object, name, prefix string) Errors {
+	for i := range es {
+		es[i].Object, es[i].Name, es[i].Attribute = object, name, prefix+es[i].Attribute
+	}
+	return es
+}
+
 // Errors returns those that are not warnings.
 func (es Errors) Errors() Errors { return es.filter(false) }
 

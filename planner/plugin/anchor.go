@@ -73,7 +73,7 @@ func (g *Graph) spans() []Span {
 		span   Span
 	}{{DeployStart, g.before, BeforeDeploy}, {DeployEnd, g.after, AfterDeploy}} {
 		if at, ok := g.index[side.anchor]; ok {
-			for _, i := range reach(at, side.edges) {
+			for _, i := range reach(at, side.edges, nil) {
 				out[i] = side.span
 			}
 		}

@@ -17,39 +17,29 @@ import (
 const MaxFiles = 1 << 20
 
 // checkFiles returns the errors in the files of a plugin.
-func checkFiles(files map[string]string) []invalid.Error {
-	var out []invalid.Error
+func checkFiles(files map[string]string) (errs invalid.Errors) {
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		at := fmt.Sprintf("files[%q]", name)
 		if m := checkPath(name); m != "" {
-			out = append(out, invalid.Error{Attribute: at, Code: invalid.BadName, Message: m})
+			errs.Add(at, invalid.BadName, "%s", m)
 			continue
 		}
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			if _, both := files[dir]; both {
-				out = append(out, invalid.Error{Attribute: at, Code: invalid.Duplicate,
-					Message: fmt.Sprintf("%q is a file, so nothing can be below it; rename one of the two", dir)})
+				errs.Add(at, invalid.Duplicate, "%q is a file, so nothing can be below it; rename one of the two", dir)
 			}
 		}
-		size, err := decodedSize(files[name])
+		content, err := base64.StdEncoding.DecodeString(files[name])
 		if err != nil {
-			out = append(out, invalid.Error{Attribute: at, Code: invalid.BadValue,
-				Message: "is not base64; give the content in base64 (filebase64 in Terraform)"})
+			errs.Add(at, invalid.BadValue, "is not base64; give the content in base64 (filebase64 in Terraform)")
 		}
-		total += size
+		total += len(content)
 	}
 	if total > MaxFiles {
-		out = append(out, invalid.Error{Attribute: "files", Code: invalid.BadValue,
-			Message: fmt.Sprintf("hold %d bytes together; %d is the most, because they travel to every node that runs a task of the plugin", total, MaxFiles)})
+		errs.Add("files", invalid.BadValue, "hold %d bytes together; %d is the most, because they travel to every node that runs a task of the plugin", total, MaxFiles)
 	}
-	return out
-}
-
-// decodedSize returns how many bytes a text in base64 stands for.
-func decodedSize(text string) (int, error) {
-	content, err := base64.StdEncoding.DecodeString(text)
-	return len(content), err
+	return errs
 }
 
 func checkPath(name string) string {

@@ -68,9 +68,9 @@ type builder struct {
 }
 
 func (b *builder) report(o origin, attribute string, code invalid.Code, warning bool, format string, args ...any) {
-	p := wrong(o.plugin, fmt.Sprintf("graph_tasks[%d].%s", o.index, attribute), code, fmt.Sprintf(format, args...))
-	p.Warning = warning
-	b.errs = append(b.errs, p)
+	b.errs = append(b.errs, invalid.Error{Object: "plugin", Name: o.plugin.Name,
+		Attribute: fmt.Sprintf("graph_tasks[%d].%s", o.index, attribute), Code: code, Warning: warning,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 func (b *builder) edge(from, to int) {
@@ -231,20 +231,20 @@ func (g *Graph) Part(start, end string) ([]site.GraphTask, error) {
 				resource.DidYouMean(bound.id, slices.Sorted(maps.Keys(g.index))))
 		}
 		bounds++
-		for _, at := range reach(i, bound.edges) {
+		for _, at := range reach(i, bound.edges, nil) {
 			in[at]++
 		}
 	}
 	return g.chosen(func(at int) bool { return in[at] == bounds }), nil
 }
 
-// reach returns a task and all that can be reached from it.
-func reach(start int, edges [][]int) []int {
+// reach returns a task and all that can be reached from it on paths that avoid the tasks in stop.
+func reach(start int, edges [][]int, stop map[int]bool) []int {
 	seen := map[int]bool{start: true}
 	out := []int{start}
 	for next := 0; next < len(out); next++ {
 		for _, to := range edges[out[next]] {
-			if !seen[to] {
+			if !seen[to] && !stop[to] {
 				seen[to] = true
 				out = append(out, to)
 			}

@@ -54,10 +54,9 @@ func (g *Graph) On(nodes []site.Node) ([]NodeTask, invalid.Errors) {
 			}
 		}
 		report := func(format string, args ...any) {
-			p := wrong(g.owners[i].plugin, fmt.Sprintf("graph_tasks[%d].%s", g.owners[i].index, attribute),
-				invalid.NoNodes, fmt.Sprintf(format, args...))
-			p.Warning = true
-			errs = append(errs, p)
+			var more invalid.Errors
+			more.Warn(attribute, invalid.NoNodes, format, args...)
+			errs = append(errs, more.Of("plugin", g.owners[i].plugin.Name, fmt.Sprintf("graph_tasks[%d].", g.owners[i].index))...)
 		}
 		switch {
 		case place.Controller:
@@ -78,7 +77,7 @@ func (g *Graph) On(nodes []site.Node) ([]NodeTask, invalid.Errors) {
 				w.Limit = limit
 			}
 		}
-		for _, before := range reachPast(i, g.before, anchors) {
+		for _, before := range reach(i, g.before, anchors)[1:] {
 			if at, ok := placed[before]; ok {
 				w.After = append(w.After, at)
 			}
@@ -88,19 +87,4 @@ func (g *Graph) On(nodes []site.Node) ([]NodeTask, invalid.Errors) {
 		out = append(out, w)
 	}
 	return out, errs
-}
-
-// reachPast returns what can be reached from a task on paths that avoid the tasks in stop. The task itself is left out.
-func reachPast(start int, edges [][]int, stop map[int]bool) []int {
-	seen := map[int]bool{start: true}
-	out := []int{start}
-	for next := 0; next < len(out); next++ {
-		for _, to := range edges[out[next]] {
-			if !seen[to] && !stop[to] {
-				seen[to] = true
-				out = append(out, to)
-			}
-		}
-	}
-	return out[1:]
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -43,7 +44,8 @@ func Order(plugins []site.Plugin) ([]Sequence, invalid.Errors) {
 		for i, t := range p.Tasks {
 			stage, err := ParseStage(t.Stage)
 			if err != nil {
-				return nil, invalid.Errors{wrong(p, fmt.Sprintf("tasks[%d].stage", i), BadStage, err.Error())}
+				return nil, invalid.Errors{{Object: "plugin", Name: p.Name, Attribute: fmt.Sprintf("tasks[%d].stage", i),
+					Code: BadStage, Message: err.Error()}}
 			}
 			byStage[stage.Name] = append(byStage[stage.Name],
 				Ordered{Plugin: p, Index: i, Task: t, Priority: stage.Priority})
@@ -60,29 +62,28 @@ func Order(plugins []site.Plugin) ([]Sequence, invalid.Errors) {
 
 // Unsupported warns of tasks that run nowhere, whatever the nodes: those of an unsupported type, and those with an
 // invalid role.
-func (s Sequence) Unsupported() invalid.Errors {
-	var errs invalid.Errors
+func (s Sequence) Unsupported() (errs invalid.Errors) {
 	for _, o := range s.Tasks {
-		if p, is := o.unsupported(); is {
-			errs = append(errs, p)
-		}
+		errs = append(errs, o.unsupported()...)
 	}
 	return errs
 }
 
-func (o Ordered) unsupported() (p invalid.Error, is bool) {
+func (o Ordered) unsupported() invalid.Errors {
 	switch {
 	case !slices.Contains(Types(), o.Task.Type):
-		p = wrong(o.Plugin, fmt.Sprintf("tasks[%d].type", o.Index), invalid.UnknownType, "the task is left out: "+
-			unknownName("task type", o.Task.Type, Types()))
+		return o.warn("type", invalid.UnknownType, "the task is left out: %s",
+			resource.NoSuch("task type", o.Task.Type, Types()))
 	case len(o.Task.Role) == 0:
-		p = wrong(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), invalid.NoNodes,
-			`is neither the name of a role nor a list of names, so the task is left out; name one or more, or write "*" for all nodes that have a role`)
-	default:
-		return p, false
+		return o.warn("role", invalid.NoNodes, `is neither the name of a role nor a list of names, so the task is left out; name one or more, or write "*" for all nodes that have a role`)
 	}
-	p.Warning = true
-	return p, true
+	return nil
+}
+
+// warn returns a warning about the task.
+func (o Ordered) warn(attribute string, code invalid.Code, format string, args ...any) (errs invalid.Errors) {
+	errs.Warn(attribute, code, format, args...)
+	return errs.Of("plugin", o.Plugin.Name, fmt.Sprintf("tasks[%d].", o.Index))
 }
 
 // OnNodes is [Sequence.On] for a run: a task for the controller is left out with a warning, because a run executes
@@ -92,10 +93,7 @@ func (s Sequence) OnNodes(nodes []site.Node) (Sequence, invalid.Errors) {
 	out := Sequence{Stage: s.Stage}
 	for _, o := range placed.Tasks {
 		if o.Place.Controller {
-			p := wrong(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), invalid.NoNodes,
-				fmt.Sprintf(onController, "task"))
-			p.Warning = true
-			errs = append(errs, p)
+			errs = append(errs, o.warn("role", invalid.NoNodes, onController, "task")...)
 		}
 		if len(o.Place.Nodes) > 0 {
 			out.Tasks = append(out.Tasks, o)
@@ -111,27 +109,23 @@ func (s Sequence) On(nodes []site.Node) (Sequence, invalid.Errors) {
 	var errs invalid.Errors
 	places := make(map[string]Place)
 	for _, o := range s.Tasks {
-		if p, is := o.unsupported(); is {
-			errs = append(errs, p)
+		if more := o.unsupported(); more != nil {
+			errs = append(errs, more...)
 			continue
 		}
 		key := strings.Join(o.Task.Role, "\x00")
 		place, ok := places[key]
 		if !ok {
 			roles, err := ParseRoles(o.Task.Role)
-			if err != nil { // refused by Order
-				errs = append(errs, wrong(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), invalid.BadValue,
-					err.Error()))
-				continue
+			if err != nil {
+				continue // refused by Order
 			}
 			place = roles.On(nodes)
 			places[key] = place
 		}
 		if place.Empty() {
-			p := wrong(o.Plugin, fmt.Sprintf("tasks[%d].role", o.Index), invalid.NoNodes,
-				fmt.Sprintf("no node has the role %s, so the task is left out", anyOf(o.Task.Role)))
-			p.Warning = true
-			errs = append(errs, p)
+			errs = append(errs, o.warn("role", invalid.NoNodes, "no node has the role %s, so the task is left out",
+				anyOf(o.Task.Role))...)
 			continue
 		}
 		o.Place = place

@@ -2,10 +2,12 @@ package plugin
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -25,38 +27,34 @@ type Stage struct {
 	Priority float64 // lower ones first; 0 where none is written
 }
 
-// StageError is a text that is not a stage; its code is [BadStage].
-type StageError struct {
-	Text  string // as the user wrote it
-	Cause string // what is wrong with it, then what would be right
-}
-
-func (e *StageError) Error() string { return fmt.Sprintf("%q is not a stage: %s", e.Text, e.Cause) }
-
 // ParseStage parses `pre_deployment` or `post_deployment`, alone or with a number after a slash: an integer or decimal
-// number with an optional sign, without exponent (fuel.md A1). Anything else is a *[StageError] (fuel.md F-03, F-04,
-// F-09).
+// number with an optional sign, without exponent (fuel.md A1). Anything else is an [invalid.Errors] (fuel.md F-03, F-04, F-09).
 func ParseStage(text string) (Stage, error) {
 	name, postfix, numbered := strings.Cut(text, "/")
+	fail := func(format string, args ...any) (Stage, error) {
+		return Stage{}, invalid.Errors{{Code: BadStage,
+			Message: fmt.Sprintf("%q is not a stage: ", text) + fmt.Sprintf(format, args...)}}
+	}
 	if cause := checkStageName(name); cause != "" {
-		return Stage{}, &StageError{text, cause}
+		return fail("%s", cause)
 	}
-	if !numbered {
+	switch {
+	case !numbered:
 		return Stage{Name: name}, nil
-	}
-	if !isDecimal(postfix) {
-		cause := fmt.Sprintf("%q is not a number such as 100, -5 or 99.9", postfix)
-		if postfix == "" {
-			cause = "the number after the slash is missing"
-		}
-		return Stage{}, &StageError{text, cause}
+	case postfix == "":
+		return fail("the number after the slash is missing")
+	case !decimal.MatchString(postfix):
+		return fail("%q is not a number such as 100, -5 or 99.9", postfix)
 	}
 	priority, err := strconv.ParseFloat(postfix, 64)
 	if err != nil { // out of range: the form has been checked
-		return Stage{}, &StageError{text, "the number is too large"}
+		return fail("the number is too large")
 	}
 	return Stage{name, priority}, nil
 }
+
+// decimal is the form of the number of a stage.
+var decimal = regexp.MustCompile(`^[-+]?([0-9]*\.)?[0-9]+$`)
 
 func checkStageName(name string) string {
 	if slices.Contains(Stages(), name) {
@@ -70,20 +68,4 @@ func checkStageName(name string) string {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	return fmt.Sprintf("write %s, with or without a number: %s/100", known, PreDeployment)
-}
-
-// isDecimal reports whether s is [-+]?([0-9]*\.[0-9]+|[0-9]+).
-func isDecimal(s string) bool {
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		s = s[1:]
-	}
-	whole, fraction, point := strings.Cut(s, ".")
-	if point {
-		return allDigits(whole) && fraction != "" && allDigits(fraction)
-	}
-	return whole != "" && allDigits(whole)
-}
-
-func allDigits(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }

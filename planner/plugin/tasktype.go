@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -125,13 +124,12 @@ func SettingsOf(typ string, p site.Parameters) Settings {
 }
 
 // checkType returns the errors in the type of a task and in its parameters.
-func checkType(typ string, p site.Parameters, graph bool) []invalid.Error {
+func checkType(typ string, p site.Parameters, graph bool) (errs invalid.Errors) {
 	i := slices.IndexFunc(types, func(t taskType) bool { return t.name == typ && (graph || !t.graphOnly) })
 	if i < 0 {
-		return []invalid.Error{{Attribute: "type", Code: invalid.UnknownType,
-			Message: unknownName("task type", typ, typeNames(graph))}}
+		errs.Add("type", invalid.UnknownType, "%s", resource.NoSuch("task type", typ, typeNames(graph)))
+		return errs
 	}
-	var out []invalid.Error
 	declared := types[i].parameters
 	known := make([]string, len(declared))
 	for j, d := range declared {
@@ -139,24 +137,24 @@ func checkType(typ string, p site.Parameters, graph bool) []invalid.Error {
 		value, given := p[d.name]
 		switch {
 		case !given && d.required:
-			out = append(out, invalid.Error{Attribute: "parameters." + d.name, Code: invalid.MissingParameter,
-				Message: "is required by the type " + typ})
+			errs.Add("parameters."+d.name, invalid.MissingParameter, "is required by the type %s", typ)
 		case given:
 			if m := d.wrong(value); m != "" {
-				out = append(out, invalid.Error{Attribute: "parameters." + d.name, Code: invalid.BadParameter, Message: m})
+				errs.Add("parameters."+d.name, invalid.BadParameter, "%s", m)
 			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p)) {
-		if !slices.Contains(known, name) {
-			message := "the type " + typ + " has no parameters"
-			if len(known) > 0 {
-				message = unknownName("parameter of the type "+typ, name, known)
-			}
-			out = append(out, invalid.Error{Attribute: "parameters." + name, Code: invalid.UnknownParameter, Message: message})
+		if slices.Contains(known, name) {
+			continue
 		}
+		message := "the type " + typ + " has no parameters"
+		if len(known) > 0 {
+			message = resource.NoSuch("parameter of the type "+typ, name, known)
+		}
+		errs.Add("parameters."+name, invalid.UnknownParameter, "%s", message)
 	}
-	return out
+	return errs
 }
 
 func (d parameter) wrong(value any) string {
@@ -170,12 +168,4 @@ func (d parameter) wrong(value any) string {
 		return fmt.Sprintf("must be a whole number from 0 to %d", d.most)
 	}
 	return ""
-}
-
-func unknownName(what, name string, known []string) string {
-	message := fmt.Sprintf("there is no %s %q", what, name)
-	if hint := resource.DidYouMean(name, known); hint != "" {
-		return message + hint
-	}
-	return message + "; use one of " + strings.Join(known, ", ")
 }

@@ -14,85 +14,73 @@ import (
 // `tasks[2].stage` and `graph_tasks[0].parameters.cmd`.
 func Validate(p site.Plugin) invalid.Errors {
 	var errs invalid.Errors
-	report := func(attribute string, code invalid.Code, message string) {
-		errs = append(errs, wrong(p, attribute, code, message))
+	if m := site.CheckFileName(p.Name); m != "" {
+		errs.Add("name", invalid.BadName, "%s", m)
 	}
-	if m := checkName(p.Name); m != "" {
-		report("name", invalid.BadName, m)
-	}
-	for _, f := range checkFiles(p.Files) {
-		report(f.Attribute, f.Code, f.Message)
-	}
+	errs = append(errs, checkFiles(p.Files)...)
 	for i, t := range p.Tasks {
-		for _, f := range checkTask(t) {
-			report(fmt.Sprintf("tasks[%d].%s", i, f.Attribute), f.Code, f.Message)
-		}
+		errs = append(errs, checkTask(t).Of("", "", fmt.Sprintf("tasks[%d].", i))...)
 	}
 	seen := make(map[string]bool, len(p.GraphTasks))
 	for i, t := range p.GraphTasks {
+		at := fmt.Sprintf("graph_tasks[%d].", i)
 		if t.ID == "" {
-			report(fmt.Sprintf("graph_tasks[%d].id", i), invalid.MissingField, "is empty; give the task an id of its own")
+			errs.Add(at+"id", invalid.MissingField, "is empty; give the task an id of its own")
 		} else if seen[t.ID] {
-			report(fmt.Sprintf("graph_tasks[%d].id", i), invalid.Duplicate,
-				fmt.Sprintf("another task of the plugin has the id %q; give each an id of its own", t.ID))
+			errs.Add(at+"id", invalid.Duplicate,
+				"another task of the plugin has the id %q; give each an id of its own", t.ID)
 		}
 		seen[t.ID] = true
 		if n, err := strconv.Atoi(t.ID); err == nil && n >= 1 && n <= len(p.Tasks) && strconv.Itoa(n) == t.ID {
-			report(fmt.Sprintf("graph_tasks[%d].id", i), invalid.Duplicate,
-				fmt.Sprintf("is the number of a stage task of the plugin, so both would be called %s/%s; use a name",
-					p.FullName(), t.ID))
+			errs.Add(at+"id", invalid.Duplicate,
+				"is the number of a stage task of the plugin, so both would be called %s/%s; use a name", p.FullName(), t.ID)
 		}
-		for _, f := range checkGraphTask(t) {
-			report(fmt.Sprintf("graph_tasks[%d].%s", i, f.Attribute), f.Code, f.Message)
+		errs = append(errs, checkGraphTask(t).Of("", "", at)...)
+	}
+	return errs.Of("plugin", p.Name, "")
+}
+
+// checkRole returns the errors of the roles of a task.
+func checkRole(roles []string) (errs invalid.Errors) {
+	if len(roles) > 0 { // else [Sequence.On] leaves a stage task out, with a warning
+		if _, err := ParseRoles(roles); err != nil {
+			errs.Add("role", invalid.BadValue, "%s", err)
 		}
 	}
 	return errs
 }
 
 // checkTask returns the errors of a stage task by itself.
-func checkTask(t site.Task) []invalid.Error {
-	var out []invalid.Error
-	if len(t.Role) > 0 { // else it is left out by [Sequence.On], with a warning
-		if _, err := ParseRoles(t.Role); err != nil {
-			out = append(out, invalid.Error{Attribute: "role", Code: invalid.BadValue, Message: err.Error()})
-		}
-	}
+func checkTask(t site.Task) invalid.Errors {
+	errs := checkRole(t.Role)
 	if _, err := ParseStage(t.Stage); err != nil {
-		out = append(out, invalid.Error{Attribute: "stage", Code: BadStage, Message: err.Error()})
+		errs.Add("stage", BadStage, "%s", err)
 	}
 	if t.Type != "" && !slices.Contains(Types(), t.Type) {
-		return out // left out by [Sequence.On], with a warning
+		return errs // left out by [Sequence.On], with a warning
 	}
-	return append(out, checkType(t.Type, t.Parameters, false)...)
+	return append(errs, checkType(t.Type, t.Parameters, false)...)
 }
 
 // checkGraphTask returns what is wrong with a graph task by itself.
-func checkGraphTask(t site.GraphTask) []invalid.Error {
-	var out []invalid.Error
-	if len(t.Role) > 0 {
-		if _, err := ParseRoles(t.Role); err != nil {
-			out = append(out, invalid.Error{Attribute: "role", Code: invalid.BadValue, Message: err.Error()})
-		}
-	}
+func checkGraphTask(t site.GraphTask) invalid.Errors {
+	errs := checkRole(t.Role)
 	for i, text := range t.Groups {
 		if _, err := site.ParseRolePattern(text); err != nil {
-			out = append(out, invalid.Error{Attribute: fmt.Sprintf("groups[%d]", i), Code: invalid.BadValue,
-				Message: err.Error()})
+			errs.Add(invalid.PathAt("groups", i), invalid.BadValue, "%s", err)
 		}
 	}
 	if t.Type != Group && len(t.Tasks) > 0 {
-		out = append(out, invalid.Error{Attribute: "tasks", Code: invalid.BadStructure,
-			Message: "only a group has tasks; use requires"})
+		errs.Add("tasks", invalid.BadStructure, "only a group has tasks; use requires")
 	}
 	if t.Type != Group && t.Strategy != (site.Strategy{}) {
-		out = append(out, invalid.Error{Attribute: "parameters.strategy", Code: invalid.BadStructure,
-			Message: "only a group has a strategy"})
+		errs.Add("parameters.strategy", invalid.BadStructure, "only a group has a strategy")
 	}
 	if t.Strategy.Amount < 0 || t.Strategy.OneByOne && t.Strategy.Amount > 0 {
-		out = append(out, invalid.Error{Attribute: "parameters.strategy.amount", Code: invalid.BadValue,
-			Message: "is for the type parallel only: how many nodes at once, 1 or more"})
+		errs.Add("parameters.strategy.amount", invalid.BadValue,
+			"is for the type parallel only: how many nodes at once, 1 or more")
 	}
-	return append(out, checkType(t.Type, t.Parameters, true)...)
+	return append(errs, checkType(t.Type, t.Parameters, true)...)
 }
 
 // validate reports what is wrong with plugins, each by itself and together.
@@ -103,30 +91,10 @@ func validate(plugins []site.Plugin) invalid.Errors {
 		errs = append(errs, Validate(p)...)
 		// Two versions of one plugin are let pass: their tasks come in the order in which the plugins are given.
 		if seen[p.FullName()] {
-			errs = append(errs, wrong(p, "name", invalid.Duplicate, "the plugin is there twice; give it once"))
+			errs = append(errs, invalid.Error{Object: "plugin", Name: p.Name, Attribute: "name", Code: invalid.Duplicate,
+				Message: "the plugin is there twice; give it once"})
 		}
 		seen[p.FullName()] = true
 	}
 	return errs
-}
-
-func wrong(p site.Plugin, attribute string, code invalid.Code, message string) invalid.Error {
-	return invalid.Error{Object: "plugin", Name: p.Name, Attribute: attribute, Code: code, Message: message}
-}
-
-// nameLimit bounds names, in bytes.
-const nameLimit = 253
-
-func checkName(name string) string {
-	switch {
-	case name == "":
-		return "a name is needed"
-	case len(name) > nameLimit:
-		return fmt.Sprintf("the name has %d characters; use at most %d", len(name), nameLimit)
-	case slices.ContainsFunc([]byte(name), func(c byte) bool {
-		return c != '_' && c != '-' && c != '.' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
-	}) || name[0] == '.' || name[0] == '-':
-		return fmt.Sprintf("%q is not a usable name; use letters, digits, '.', '_' and '-', and begin with a letter, a digit or '_'", name)
-	}
-	return ""
 }

@@ -1,5 +1,6 @@
 package plugin
 
+import "slices"
 import "github.com/slipway/terraform-provider-slipway/planner/site"
 
 // Member is a node in a group.
@@ -51,7 +52,7 @@ func (g *Graph) Waves(members map[string][]string) [][]Member {
 			continue
 		}
 		open = append(open, i)
-		for _, at := range reach(i, g.before)[1:] {
+		for _, at := range reach(i, g.before, nil)[1:] {
 			if g.tasks[at].Type == Group {
 				waits[i] = append(waits[i], at)
 			}
@@ -61,7 +62,7 @@ func (g *Graph) Waves(members map[string][]string) [][]Member {
 	for len(open) > 0 {
 		var ready, rest []int
 		for _, i := range open {
-			if allDone(waits[i], done) {
+			if !slices.ContainsFunc(waits[i], func(at int) bool { return !done[at] }) {
 				ready = append(ready, i)
 			} else {
 				rest = append(rest, i)
@@ -76,15 +77,6 @@ func (g *Graph) Waves(members map[string][]string) [][]Member {
 	return steps
 }
 
-func allDone(tasks []int, done map[int]bool) bool {
-	for _, i := range tasks {
-		if !done[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // stepsOf returns the steps of groups that are ready at the same time.
 func (g *Graph) stepsOf(ready []int, members map[string][]string) [][]Member {
 	var oneByOne, byAmount, together [][]Member
@@ -97,9 +89,9 @@ func (g *Graph) stepsOf(ready []int, members map[string][]string) [][]Member {
 		}
 		switch {
 		case t.Strategy.OneByOne:
-			oneByOne = append(oneByOne, chunks(all, 1)...)
+			oneByOne = slices.AppendSeq(oneByOne, slices.Chunk(all, 1))
 		case t.Strategy.Amount > 0:
-			byAmount = append(byAmount, chunks(all, t.Strategy.Amount)...)
+			byAmount = slices.AppendSeq(byAmount, slices.Chunk(all, t.Strategy.Amount))
 		default:
 			for _, m := range all {
 				use := uses[m.Node]
@@ -112,12 +104,4 @@ func (g *Graph) stepsOf(ready []int, members map[string][]string) [][]Member {
 		}
 	}
 	return append(append(oneByOne, byAmount...), together...)
-}
-
-func chunks(all []Member, size int) [][]Member {
-	var out [][]Member
-	for start := 0; start < len(all); start += size {
-		out = append(out, all[start:min(start+size, len(all))])
-	}
-	return out
 }

@@ -1,5 +1,6 @@
 package site
 
+import "cmp"
 import "slices"
 
 // Over returns the connection that counts for a node: c where c says something, else defaults, attribute by attribute.
@@ -13,23 +14,23 @@ import "slices"
 func (c Connection) Over(defaults Connection) Connection {
 	out := c
 	if !c.namesKey() {
-		out.PrivateKey = or(c.PrivateKey, defaults.PrivateKey)
-		out.PrivateKeyFile = or(c.PrivateKeyFile, defaults.PrivateKeyFile)
-		out.Passphrase = or(c.Passphrase, defaults.Passphrase)
-		out.Certificate = or(c.Certificate, defaults.Certificate)
-		out.Agent = or(c.Agent, defaults.Agent)
+		out.PrivateKey = cmp.Or(c.PrivateKey, defaults.PrivateKey)
+		out.PrivateKeyFile = cmp.Or(c.PrivateKeyFile, defaults.PrivateKeyFile)
+		out.Passphrase = cmp.Or(c.Passphrase, defaults.Passphrase)
+		out.Certificate = cmp.Or(c.Certificate, defaults.Certificate)
+		out.Agent = cmp.Or(c.Agent, defaults.Agent)
 	}
 	if c.Transport != "ssh" {
-		out.Root = or(c.Root, defaults.Root)
+		out.Root = cmp.Or(c.Root, defaults.Root)
 	}
-	out.Transport = or(c.Transport, defaults.Transport)
-	out.User = or(c.User, defaults.User)
-	out.Port = or(c.Port, defaults.Port)
-	out.KnownHostsFile = or(c.KnownHostsFile, defaults.KnownHostsFile)
-	out.HostKeyPolicy = or(c.HostKeyPolicy, defaults.HostKeyPolicy)
-	out.Sudo = or(c.Sudo, defaults.Sudo)
-	out.SudoPassword = or(c.SudoPassword, defaults.SudoPassword)
-	out.ConnectTimeout = or(c.ConnectTimeout, defaults.ConnectTimeout)
+	out.Transport = cmp.Or(c.Transport, defaults.Transport)
+	out.User = cmp.Or(c.User, defaults.User)
+	out.Port = cmp.Or(c.Port, defaults.Port)
+	out.KnownHostsFile = cmp.Or(c.KnownHostsFile, defaults.KnownHostsFile)
+	out.HostKeyPolicy = cmp.Or(c.HostKeyPolicy, defaults.HostKeyPolicy)
+	out.Sudo = cmp.Or(c.Sudo, defaults.Sudo)
+	out.SudoPassword = cmp.Or(c.SudoPassword, defaults.SudoPassword)
+	out.ConnectTimeout = cmp.Or(c.ConnectTimeout, defaults.ConnectTimeout)
 	if c.KnownHosts == nil {
 		out.KnownHosts = defaults.KnownHosts
 	}
@@ -46,15 +47,6 @@ func (c Connection) Over(defaults Connection) Connection {
 // namesKey reports whether c says where a key comes from.
 func (c Connection) namesKey() bool {
 	return c.PrivateKey != "" || c.PrivateKeyFile != "" || (c.Agent != nil && *c.Agent)
-}
-
-// or returns value when it is set, else the default.
-func or[T comparable](value, otherwise T) T {
-	var unset T
-	if value != unset {
-		return value
-	}
-	return otherwise
 }
 
 func clonePointer[T any](p *T) *T {

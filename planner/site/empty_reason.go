@@ -1,7 +1,6 @@
 package site
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -57,9 +56,5 @@ func listValues(have map[string][]int) string {
 	if len(values) == 0 {
 		return ", there are none"
 	}
-	more := ""
-	if n := len(values) - valuesShown; n > 0 {
-		values, more = values[:valuesShown], fmt.Sprintf(" and %d more", n)
-	}
-	return "; there are " + strings.Join(values, ", ") + more
+	return "; there are " + listNames(values)
 }

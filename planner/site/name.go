@@ -15,16 +15,21 @@ const nameLimit = 253
 
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
-// checkFileName returns the error in the name of a site or a node, empty when it is valid. These names become parts of
-// file names, on the controller and on nodes.
-func checkFileName(name string) string {
+// CheckFileName returns the error in the name of a site, a node or a plugin, empty when it is valid. These names become
+// parts of file names, on the controller and on nodes.
+func CheckFileName(name string) string {
+	if m := checkLength(name); m != "" || fileName.MatchString(name) {
+		return m
+	}
+	return fmt.Sprintf("%q is not a usable name; use letters, digits, '.', '_' and '-', and begin with a letter, a digit or '_'", name)
+}
+
+func checkLength(name string) string {
 	switch {
 	case name == "":
 		return "a name is needed"
 	case len(name) > nameLimit:
 		return fmt.Sprintf("the name has %d characters; use at most %d", len(name), nameLimit)
-	case !fileName.MatchString(name):
-		return fmt.Sprintf("%q is not a usable name; use letters, digits, '.', '_' and '-', and begin with a letter, a digit or '_'", name)
 	}
 	return ""
 }
@@ -32,11 +37,9 @@ func checkFileName(name string) string {
 // checkTitle returns the error in the name of a group, a service or an override, empty when it is valid. These names
 // are only shown and compared.
 func checkTitle(name string) string {
-	switch {
-	case name == "":
-		return "a name is needed"
-	case len(name) > nameLimit:
-		return fmt.Sprintf("the name has %d characters; use at most %d", len(name), nameLimit)
+	switch m := checkLength(name); {
+	case m != "":
+		return m
 	case strings.TrimSpace(name) != name:
 		return fmt.Sprintf("the name begins or ends with white space; write %q", strings.TrimSpace(name))
 	case strings.ContainsFunc(name, unicode.IsControl):
@@ -48,6 +51,17 @@ func checkTitle(name string) string {
 	}
 	return ""
 }
+
+// namesOf returns the names of objects, in their order.
+func namesOf[T any](objects []T, name func(T) string) []string {
+	names := make([]string, len(objects))
+	for i, o := range objects {
+		names[i] = name(o)
+	}
+	return names
+}
+
+func nodeNames(nodes []Node) []string { return namesOf(nodes, func(n Node) string { return n.Name }) }
 
 // validateNames reports invalid and duplicate names of one kind of object.
 func validateNames(object string, names []string, check func(string) string) invalid.Errors {

@@ -11,11 +11,7 @@ import (
 
 // ValidateNodeNames reports names that no node may have, and those that more than one node has.
 func ValidateNodeNames(nodes []Node) invalid.Errors {
-	names := make([]string, len(nodes))
-	for i, n := range nodes {
-		names[i] = n.Name
-	}
-	return validateNames("node", names, checkFileName)
+	return validateNames("node", nodeNames(nodes), CheckFileName)
 }
 
 func validateNodes(nodes []Node) invalid.Errors {

@@ -43,19 +43,9 @@ func (p RolePattern) Matches(role string) bool {
 
 // validateOverrides reports invalid names, scopes and options. Their configuration is validated by planner/refine.
 func validateOverrides(s Site) invalid.Errors {
-	names := make([]string, len(s.Overrides))
-	for i, o := range s.Overrides {
-		names[i] = o.Name
-	}
-	errs := validateNames("override", names, checkTitle)
-	groups := make([]string, len(s.Groups))
-	for i, g := range s.Groups {
-		groups[i] = g.Name
-	}
-	nodes := make([]string, len(s.Nodes))
-	for i, n := range s.Nodes {
-		nodes[i] = n.Name
-	}
+	errs := validateNames("override", namesOf(s.Overrides, func(o Override) string { return o.Name }), checkTitle)
+	groups := namesOf(s.Groups, func(g Group) string { return g.Name })
+	nodes := nodeNames(s.Nodes)
 	roles, known := s.roles(), set(nodes)
 	for _, o := range s.Overrides {
 		errs = append(errs, o.validateScope(groups, nodes, known, roles, len(errs))...)

@@ -95,33 +95,26 @@ func (m matcher) matches(n Node) bool {
 	return false
 }
 
-// LabelError is a label of a selector that does not have the form "key:value"; its code is [BadLabel].
-type LabelError struct {
-	Label string // as the user wrote it
-	Cause string // what is wrong with it
-}
-
-func (e *LabelError) Error() string {
-	return fmt.Sprintf("label %q %s; write one as \"key:value\"", e.Label, e.Cause)
-}
-
 // ParseLabel splits a label of a selector at its colon. There must be exactly one, with text on both sides; white space
-// around key and value does not count (airship.md 3). The error is a *[LabelError].
+// around key and value does not count (airship.md 3). The error is an [invalid.Errors].
 func ParseLabel(s string) (key, value string, err error) {
-	if n := strings.Count(s, ":"); n == 0 {
-		return "", "", &LabelError{s, "has no colon"}
-	} else if n > 1 {
-		return "", "", &LabelError{s, fmt.Sprintf("has %d colons, not one", n)}
-	}
 	key, value, _ = strings.Cut(s, ":")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	if key == "" {
-		return "", "", &LabelError{s, "has no key before the colon"}
+	cause := ""
+	switch n := strings.Count(s, ":"); {
+	case n == 0:
+		cause = "has no colon"
+	case n > 1:
+		cause = fmt.Sprintf("has %d colons, not one", n)
+	case key == "":
+		cause = "has no key before the colon"
+	case value == "":
+		cause = "has no value after the colon"
+	default:
+		return key, value, nil
 	}
-	if value == "" {
-		return "", "", &LabelError{s, "has no value after the colon"}
-	}
-	return key, value, nil
+	return "", "", invalid.Errors{{Code: invalid.BadLabel,
+		Message: fmt.Sprintf("label %q %s; write one as \"key:value\"", s, cause)}}
 }
 
 // Validate reports malformed labels, and warns of node names that no node has (airship.md D-06, D-09). Object and name
@@ -162,14 +155,6 @@ func (s Selectors) validateLabels(object, name string) invalid.Errors {
 		}
 	}
 	return errs
-}
-
-func nodeNames(nodes []Node) []string {
-	names := make([]string, len(nodes))
-	for i, n := range nodes {
-		names[i] = n.Name
-	}
-	return names
 }
 
 // didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near. After many errors

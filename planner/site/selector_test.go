@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,11 +68,11 @@ func TestParseLabel(t *testing.T) {
 			if key != tt.key || value != tt.value {
 				t.Errorf("got %q and %q, want %q and %q", key, value, tt.key, tt.value)
 			}
-			var labelError *LabelError
-			if (tt.cause != "") != errors.As(err, &labelError) {
+			var errs invalid.Errors
+			if (tt.cause != "") != errors.As(err, &errs) {
 				t.Fatalf("got error %v, want %q", err, tt.cause)
 			}
-			if err != nil && (!strings.Contains(err.Error(), tt.cause) || labelError.Label != tt.in) {
+			if err != nil && (!strings.Contains(err.Error(), tt.cause) || errs[0].Code != invalid.BadLabel || !strings.Contains(err.Error(), strconv.Quote(tt.in))) {
 				t.Errorf("got error %v, want %q", err, tt.cause)
 			}
 		})

@@ -7,7 +7,7 @@ import "github.com/slipway/terraform-provider-slipway/planner/invalid"
 // sets the default strategy first. All errors are returned together, sorted (design.md 9).
 func (s Site) Validate() invalid.Errors {
 	var errs invalid.Errors
-	if m := checkFileName(s.Name); m != "" {
+	if m := CheckFileName(s.Name); m != "" {
 		errs = append(errs, invalid.Error{Object: "deployment", Name: s.Name, Attribute: "site", Code: invalid.BadName,
 			Message: m})
 	}
