@@ -42,6 +42,10 @@ func planDigest(p *Plan, settings []site.Group) string {
 		}
 	}
 	d.list(p.Departed)
+	if p.MayFail != nil {
+		d.text("failure budget")
+		d.number(int64(*p.MayFail))
+	}
 	return d.sum()
 }
 

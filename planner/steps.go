@@ -48,6 +48,10 @@ func (p *Plan) Lines() []string {
 		}
 		lines = append(lines, phase.describe(g, p.Departed))
 	}
+	if len(lines) > 0 && p.MayFail != nil {
+		lines[0] += fmt.Sprintf("; failure budget: nothing new is started in any group once more than %s failed",
+			count(*p.MayFail, "node"))
+	}
 	return lines
 }
 

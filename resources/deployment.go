@@ -199,6 +199,17 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 			"timeouts": timeoutsAttribute(ctx),
 			"protect":  protectAttribute(),
+			"failure_budget": schema.SingleNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "How many nodes may fail in one run, over all groups. Once more have failed, nothing new is started in any group; what runs is finished and unlocked, and the apply fails. " +
+					"Of two limits the smaller one counts. The guide [Deployment groups](../guides/groups) says more.",
+				Attributes: map[string]schema.Attribute{
+					"nodes": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(0)},
+						MarkdownDescription: "How many nodes may fail, 0 or more."},
+					"percent": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.Between(0, 100)},
+						MarkdownDescription: "Which share of the nodes that are in a group may fail, in percent, rounded down."},
+				},
+			},
 
 			"run": schema.Int64Attribute{
 				Computed: true,

@@ -513,3 +513,46 @@ func TestTextBrake(t *testing.T) {
 		t.Errorf("an on_shortfall that is not allowed:\n%s", text)
 	}
 }
+
+// A plan says how many nodes may fail in the whole run, and the apply starts nothing new once more have failed.
+func TestTextFailureBudget(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c")
+	c := newCommandLine(t)
+	config := func(budget string) string {
+		groups := ""
+		for _, n := range []string{"a", "b", "c"} {
+			groups += fmt.Sprintf("resource \"slipway_group\" %q {\n  name = %[1]q\n  critical = false\n"+
+				"  selectors = [{ node_names = [%[1]q] }]\n}\n", n)
+		}
+		return s.config([]string{"a", "b", "c"}, []string{"app"}, groups+files("app", map[string]string{"/etc/app": "x\n"}),
+			"  groups = [slipway_group.a, slipway_group.b, slipway_group.c]\n"+budget)
+	}
+	steps := func(more string) []string {
+		var out []string
+		for _, n := range []string{"a", "b", "c"} {
+			out = append(out, n+": prepare 1 node ("+n+")"+more, n+": node phase: 1 change on node "+n+": create file[/etc/app]")
+			more = ""
+		}
+		return out
+	}
+	s.mkdir("a", "etc/app") // in the way
+	c.configure(config("  failure_budget = { nodes = 0, percent = 50 }\n"))
+	c.shows(c.changes(), 1, steps("; failure budget: nothing new is started in any group once more than 0 nodes failed"),
+		"a", "b", "c")
+	if text := c.failingApply(); !strings.Contains(strings.Join(strings.Fields(text), " "),
+		"1 node not started: the failure budget of the deployment is spent") || s.content("b", "etc/app") != "-" {
+		t.Errorf("nodes were started behind the budget, or are not reported:\n%s", text)
+	}
+	c.configure(config("  failure_budget = { percent = 34 }\n"))
+	c.shows(c.changes(), 1, steps("; failure budget: nothing new is started in any group once more than 1 node failed"),
+		"a", "b", "c")
+	if text := c.run(0, "apply", "-auto-approve", "-input=false", "-no-color"); strings.Contains(text, "budget of the deployment is spent") ||
+		s.content("c", "etc/app") == "-" {
+		t.Errorf("not all nodes were worked on:\n%s", text)
+	}
+	c.configure(config("  failure_budget = {}\n"))
+	if text := c.run(1, "plan", "-input=false", "-no-color"); !strings.Contains(unwrapped(text),
+		"failure_budget: limits nothing; give nodes or percent, or leave it out") {
+		t.Errorf("a budget without limits:\n%s", text)
+	}
+}

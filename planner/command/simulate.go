@@ -22,7 +22,7 @@ func newSimulate() *cobra.Command {
 		Short: "Show how a run would go if some nodes failed, and touch nothing",
 		Long: "Play a run on a site with scripted outcomes: groups in order, prepare and deploy, success criteria, and what follows from a failure. Every node of a\n" +
 			"group is assumed to have changes; what is not scripted succeeds.\n\n" + siteHelp + "\n\n" +
-			"Exit status: 0 success, also when nodes or groups failed that are not critical; 1 a critical group failed; 2 the question is wrong.",
+			"Exit status: 0 success, also when nodes or groups failed that are not critical; 1 a critical group failed, or more nodes than the failure budget; 2 the question is wrong.",
 		Args: files,
 	}
 	output := outputFlag(cmd, asMarkdown)
@@ -88,6 +88,9 @@ func runSimulation(cmd *cobra.Command, s *document.Site, script *outcomeFlags) (
 }
 
 func criticalFailed(r strategy.Report) string {
+	if r.BudgetSpent {
+		return "the run would fail: the failure budget of the deployment is spent"
+	}
 	var names []string
 	for _, g := range r.Groups {
 		if g.Critical && g.Stage == strategy.Failed {

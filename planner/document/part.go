@@ -18,7 +18,8 @@ func KnownPart(d Deployment) (part Deployment, l site.Lacking, err error) {
 	for _, a := range []struct {
 		name  string
 		value any
-	}{{"site", d.Site}, {"plugins", d.Plugins}, {orderingObject, d.Ordering}, {"triggers", d.Triggers}} {
+	}{{"site", d.Site}, {"plugins", d.Plugins}, {orderingObject, d.Ordering}, {"triggers", d.Triggers},
+		{"failure_budget", d.Bounds["failure_budget"]}} {
 		if missing := unknownIn(a.name, a.value); len(missing) > 0 {
 			p.Attribute = missing[0]
 			return d, p.Lacking, nil

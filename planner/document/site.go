@@ -57,7 +57,8 @@ type Site struct {
 	catalog *Catalog // nil without any definitions
 	// named are the entities and lifecycles that services name: stand-ins with nothing but the name, until all documents
 	// are read.
-	named map[any]reference
+	named   map[any]reference
+	bounded map[string]bool // the bounds of a run that a document gives
 	// entities and lifecycles of services of plans and states, by their texts; nil is a wrong one
 	parsed   map[string]*catalog.Entity
 	machines map[string]*lifecycle.Lifecycle
@@ -67,7 +68,7 @@ type Site struct {
 // or what `terraform show -json` prints of a plan file or a state. A YAML document is
 //
 //   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides,
-//     plugins; and catalog, which has the keys of a catalog document;
+//     plugins, failure_budget; and catalog, which has the keys of a catalog document;
 //   - a catalog document (see [ParseCatalog]);
 //   - an Airship DeploymentStrategy document, which brings groups (see [ParseStrategy]);
 //   - a document that declares another schema, which is passed over.
@@ -79,7 +80,7 @@ type Site struct {
 // [site.Site.Validate]. A catalog is checked whole. The error is of type [invalid.Errors].
 func ParseSite(sources []Source, o Options) (*Site, error) {
 	s := &Site{order: make(map[string]int, len(sources)), places: places{}, named: make(map[any]reference),
-		parsed: make(map[string]*catalog.Entity), machines: make(map[string]*lifecycle.Lifecycle)}
+		bounded: map[string]bool{}, parsed: make(map[string]*catalog.Entity), machines: make(map[string]*lifecycle.Lifecycle)}
 	var errs invalid.Errors
 	for i, source := range sources {
 		s.order[source.Name] = i
@@ -200,7 +201,17 @@ func (r *reader) siteDocument(n *yaml.Node, data []byte, s *Site) {
 
 // siteFields are the keys of a site document that a deployment has as attributes, too.
 func (r *reader) siteFields(s *Site) []key {
-	return []key{
+	bounds := r.keys(&s.Site.Bounds)
+	for i, k := range bounds {
+		bounds[i].read = func(n *yaml.Node, path string) {
+			if s.bounded[k.name] {
+				r.report(n, path, Schema, "is in another document, too; keep one")
+			}
+			s.bounded[k.name] = true
+			k.read(n, path)
+		}
+	}
+	return append([]key{
 		{"site", false, func(n *yaml.Node, path string) {
 			name, ok := r.text(n, path)
 			if ok && s.Site.Name != "" && s.Site.Name != name {
@@ -222,7 +233,7 @@ func (r *reader) siteFields(s *Site) []key {
 		{"services", false, objectsInto(r, s, "service", &s.Site.Services, r.service(s))},
 		{"overrides", false, objectsInto(r, s, "override", &s.Site.Overrides, r.override)},
 		{"plugins", false, objectsInto(r, s, "plugin", &s.Site.Plugins, r.plugin)},
-	}
+	}, bounds...)
 }
 
 // objectsInto reads the objects of a list, notes their positions and adds them to target. In Terraform's values they

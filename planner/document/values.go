@@ -45,6 +45,7 @@ func NewValues(partly bool) *Values {
 // out.
 type Deployment struct {
 	Site, Nodes, Groups, Services, Overrides, Plugins, Ordering, Triggers any
+	Bounds                                                                map[string]any // see [site.Bounds]
 }
 
 // Site reads the site of a deployment. Where anything is unknown there is no site to be used. The errors name their
@@ -67,10 +68,11 @@ func (v *Values) Site(d Deployment) (s site.Site, known bool, errs invalid.Error
 	s.Overrides = taken(take, v.Overrides, d.Overrides)
 	s.Plugins = taken(take, v.Plugins, d.Plugins)
 	s.Ordering = taken(take, v.Ordering, d.Ordering)
+	s.Bounds = taken(take, v.bounds, d.Bounds)
 	return s, known, errs
 }
 
-func taken[T any](take func(bool, invalid.Errors), read func(any) (T, bool, invalid.Errors), value any) T {
+func taken[T, V any](take func(bool, invalid.Errors), read func(V) (T, bool, invalid.Errors), value V) T {
 	out, known, errs := read(value)
 	take(known, errs)
 	return out
@@ -227,6 +229,17 @@ func typeOf(object string) string {
 		return "data.slipway_plugin"
 	}
 	return "slipway_" + object
+}
+
+// bounds reads what limits a run.
+func (v *Values) bounds(value map[string]any) (b site.Bounds, known bool, errs invalid.Errors) {
+	b, known, errs = readValue(v, any(value), "", func(r *reader, n *yaml.Node, path string) site.Bounds {
+		return readObject[site.Bounds](r)(n, path)
+	})
+	for i := range errs {
+		errs[i].Object = deployment
+	}
+	return b, known, errs
 }
 
 // Connection reads how nodes are reached.

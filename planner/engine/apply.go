@@ -253,7 +253,7 @@ func (a *application) passes(ctx context.Context, todo *planner.Plan, report *ro
 		}
 	}
 	for pass := 0; len(again) > 0; pass++ {
-		if report.Status == rollout.StatusInterrupted || ctx.Err() != nil || m.Failed() {
+		if report.Status == rollout.StatusInterrupted || report.BudgetSpent || ctx.Err() != nil || m.Failed() {
 			break
 		}
 		m.add(a.history(ctx, a.Services))

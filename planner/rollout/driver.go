@@ -338,7 +338,7 @@ func (d *driver) unlock(ctx context.Context, s session) func() run.Result {
 // complete brings the end of a run into the report.
 func (d *driver) complete(end *run.Report) {
 	r := &d.report
-	r.Status, r.Groups, r.Outside = end.Status, end.Groups, end.Outside
+	r.Status, r.Groups, r.Outside, r.BudgetSpent = end.Status, end.Groups, end.Outside, end.BudgetSpent
 	for _, s := range end.Nodes {
 		for _, n := range s.Nodes {
 			d.note(n, func(r *NodeReport) { r.Stage = s.Stage })

@@ -166,7 +166,7 @@ func (r *Report) Follow(next Report) {
 		n.Unknown += before.Unknown
 		r.Nodes[node] = n
 	}
-	r.Outside = append(r.Outside, next.Outside...)
+	r.Outside, r.BudgetSpent = append(r.Outside, next.Outside...), r.BudgetSpent || next.BudgetSpent
 	r.Warnings = append(r.Warnings, next.Warnings...)
 	if r.Callbacks == nil {
 		r.Callbacks = make(map[string]string, len(next.Callbacks))

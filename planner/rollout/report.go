@@ -38,14 +38,16 @@ const (
 
 // Report is the result of a run.
 type Report struct {
-	Site     string
-	Run      string
-	Status   Status
-	Groups   []GroupReport             // in processing order
-	Nodes    map[string]NodeReport     // every node that is in a group
-	Departed map[string]DepartedReport // every node that the plan tears down
-	Outside  []PhaseReport             // the phases outside of groups that were started, in their order
-	Warnings []string                  // what a person should know though it failed no group
+	Site   string
+	Run    string
+	Status Status
+	Groups []GroupReport // in processing order
+	// BudgetSpent says that more nodes failed than the failure budget allows, so that nothing new was started.
+	BudgetSpent bool
+	Nodes       map[string]NodeReport     // every node that is in a group
+	Departed    map[string]DepartedReport // every node that the plan tears down
+	Outside     []PhaseReport             // the phases outside of groups that were started, in their order
+	Warnings    []string                  // what a person should know though it failed no group
 	// Callbacks are the callbacks that were started: task name -> digest of the task, so that the next plan knows which
 	// ran. The digest is empty when the callback failed or was given up, on any of its nodes.
 	Callbacks map[string]string
@@ -200,6 +202,9 @@ const listed = 20
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "site %s, run %s: %s\n", r.Site, r.Run, r.Status)
+	if r.BudgetSpent {
+		b.WriteString("the failure budget of the deployment is spent: nothing new was started\n")
+	}
 	if len(r.Outside) > 0 {
 		b.WriteString("outside of groups:\n")
 	}

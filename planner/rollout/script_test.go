@@ -154,6 +154,7 @@ type document struct {
 		Check          bool // a health check
 		Soak           time.Duration
 	}
+	MayFail  *int `yaml:"may_fail"` // the failure budget
 	Departed []string
 	Lost     []string // departed, and nobody knows how to reach them
 	Second   bool     // a second phase after the first
@@ -216,7 +217,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	plan.SetBatches(s.site.Groups)
-	s.plan = plan
+	s.plan, plan.MayFail = plan, doc.MayFail
 }
 
 // plan makes the plan of a model: every node that is not idle is prepared and gets two files, the second requires the

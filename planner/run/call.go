@@ -211,14 +211,20 @@ func (m *Machine) wanted(c *call, ch *chain) bool {
 	return true
 }
 
+// short reports whether the criteria of the group can no longer be met.
+func (c *call) short() bool {
+	return len(strategy.Evaluate(c.group.SuccessCriteria, len(c.group.Members), c.open)) > 0
+}
+
 // brake starts no further node of a group that stops when its criteria can no longer be met, or of which a batch
-// failed. What runs is finished and unlocked, and what an earlier run left locked is unlocked.
+// failed, or of any group once the failure budget is spent. What runs is finished and unlocked, and what an earlier run
+// left locked is unlocked.
 func (m *Machine) brake(c *call) {
 	switch {
 	case c.braked || c.group == nil:
 		return
-	case len(c.batchFailed(c.sound)) > 0:
-	case !c.group.Stops() || len(strategy.Evaluate(c.group.SuccessCriteria, len(c.group.Members), c.open)) == 0:
+	case m.spent, len(c.batchFailed(c.sound)) > 0:
+	case !c.group.Stops() || !c.short():
 		return
 	}
 	c.braked = true
@@ -339,7 +345,7 @@ func (m *Machine) try(ch *chain) (verdict, error) {
 		return done, nil
 	case c.group != nil && c.gone[s.Node] && s.Kind == Callback: // another one of the phase failed on the node
 		return done, nil
-	case m.stop():
+	case m.stop(), m.spent && c.outside != nil:
 		return cutShort, nil
 	case s.Kind == Soak:
 		c.until = c.until.Add(c.group.Rolling.Soak)
@@ -408,7 +414,9 @@ func (m *Machine) ended(ch *chain, r Result) {
 	if r.Sent && ch.purpose != UnlockAfter {
 		n.attempted, n.group = true, cmp.Or(c.groupName(), n.group)
 	}
-	n.failed = n.failed || v == failure || v == cutShort && r.Sent
+	if s.Kind != TearDown && (v == failure || v == cutShort && r.Sent) {
+		m.nodeFailed(ch.node)
+	}
 	switch {
 	case r.Lock == IsUnlocked:
 		m.mark(m.locked, ch.node, false)

@@ -10,6 +10,9 @@ import (
 // ErrInterrupted is the cause of a session that was not started, or was given up, because the run was stopped.
 var ErrInterrupted = errors.New("the run was interrupted")
 
+// ErrSpent is the cause of a tear-down that was not started because of the failure budget.
+var ErrSpent = errors.New("the failure budget of the deployment is spent")
+
 // CallbackError is a failed callback, as an error of the nodes that waited for it.
 type CallbackError struct {
 	Name string
@@ -60,6 +63,8 @@ func (m *Machine) spared(c *call, s Session, late bool) bool {
 		m.remove(s, NotTornDown, ErrInterrupted)
 	case m.halted != nil:
 		m.remove(s, NotTornDown, m.halted)
+	case m.spent:
+		m.remove(s, NotTornDown, ErrSpent)
 	case late:
 		m.remove(s, NotTornDown, c.limitError())
 	default:

@@ -20,7 +20,7 @@ func (m *Machine) startGroup() bool {
 		m.regroup = false
 		return false
 	}
-	if m.stop() {
+	if m.stop() || m.spent {
 		m.goOn = false
 		return true
 	}
@@ -68,7 +68,8 @@ func (m *Machine) groupOver(c *call) {
 			}
 		}
 	}
-	if !c.whole { // nodes that finished get their result, the others stay as they were
+	if !c.whole || m.spent && len(c.left) > 0 && !c.short() && len(c.failedBatch()) == 0 {
+		// nodes that finished get their result, the others stay as they were
 		m.goOn = false
 		for _, n := range c.todo {
 			switch {
@@ -101,7 +102,7 @@ func (m *Machine) groupOver(c *call) {
 	case len(shortfalls) > 0 || c.stage == strategy.Deployed:
 		m.regroup = true
 		m.finishGroups()
-	case m.stop():
+	case m.stop() || m.spent:
 		m.goOn = false
 	default:
 		m.startDeploy(c.group)

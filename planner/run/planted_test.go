@@ -19,8 +19,8 @@ var planted = []struct{ name, file, before, after string }{
 		"|| ch.closing || !m.at.Before(ch.call.until) {"},
 	{"the brake looks at no criteria", "call.go", "case !c.group.Stops() ||", "case !c.group.Stops() || c.open > 0 ||"},
 	{"a failed node goes on", "call.go", "		c.gone[s.Node] = true\n	}\n}", "	}\n}"},
-	{"a stopped run starts more", "call.go", "	case m.stop():\n		return cutShort, nil\n	case s.Waits",
-		"	case m.stop() && s.Kind != Callback:\n		return cutShort, nil\n	case s.Waits"},
+	{"a stopped run starts more", "call.go", "	case m.stop(), m.spent && c.outside != nil:\n",
+		"	case m.stop() && s.Kind != Callback, m.spent && c.outside != nil:\n"},
 	{"a place of the run is not taken", "call.go", "				m.free--\n", "				m.free -= order(m.free > 1)\n"},
 	{"two callbacks at once", "call.go", "case s.Kind == Callback && m.calling,",
 		"case s.Kind == Callback && m.calling && !ch.window,"},
@@ -29,7 +29,7 @@ var planted = []struct{ name, file, before, after string }{
 		"cmp.Or(a.From-b.From, a.Phase-b.Phase)"},
 	{"a chain keeps its place", "call.go", "	if ch.call.now.takesPlace() {\n",
 		"	if ch.call.now.takesPlace() && !ch.closing {\n"},
-	{"a batch that failed is not the last", "call.go", "case len(c.batchFailed(c.sound)) > 0:", "case c.batch > 0:\n		return"},
+	{"a batch that failed is not the last", "call.go", "case m.spent, len(c.batchFailed(c.sound)) > 0:", "case c.batch > 0:\n		return"},
 	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
 }
 

@@ -25,6 +25,7 @@ type Program struct {
 	Before  []Phase  // management, boot, pre_cluster
 	After   []Phase  // post_cluster
 	Cleanup []Session
+	MayFail *int            // how many nodes may fail before nothing new is started; nil: any number
 	Destroy bool            // the end of the site: nothing but Cleanup
 	Staying map[string]bool // nodes of Cleanup that are still in the site
 
@@ -130,7 +131,7 @@ func Compile(s site.Site, p *planner.Plan, settings Settings) (Program, error) {
 	if groups == nil {
 		groups = strategy.Default()
 	}
-	out := Program{Settings: settings, Staying: map[string]bool{}, Prepare: map[string]Session{},
+	out := Program{Settings: settings, MayFail: p.MayFail, Staying: map[string]bool{}, Prepare: map[string]Session{},
 		Deploy: map[string][]Session{}, Common: map[string][]Session{}}
 	c := compiler{Program: &out, groups: map[string]site.Group{}, nodes: make(map[string]bool, len(s.Nodes)),
 		slots: map[task.Group]sequence.Slot{}}

@@ -100,6 +100,9 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 	phase(task.PostCluster, "", task.Callback, task.Run, 30, "", "")
 	phase(task.Cleanup, "", task.Config, task.Forget, 50, "old1", "old2", "old3")
 	p.SetBatches(s.Groups)
+	if chance(30) {
+		p.MayFail = number(r.IntN(5))
+	}
 	return s, p
 }
 
@@ -178,6 +181,13 @@ func (w *world) check(c Command) {
 	}
 	if c.Purpose == UnlockAfter && !w.locked[n] {
 		w.wrong("%s is unlocked, and is not locked", n)
+	}
+	if may := w.program.MayFail; may != nil && len(w.failed) > *may && c.Session.Kind != Separation {
+		w.kinds["after the budget"]++
+		if c.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
+			(c.Session.Kind != Check || w.calls[n] != c.Group+"deploy") {
+			w.wrong("%+v starts after the failure budget is spent", c)
+		}
 	}
 	if g, grouped := w.groups[c.Group]; grouped {
 		if w.failed[n] && c.Purpose != UnlockAfter && c.Session.Kind != Unlock {
@@ -303,7 +313,10 @@ func (w *world) event() Event {
 		if w.stopped && w.r.IntN(2) == 0 {
 			e.Result.Outcome = GivenUp
 		}
-		w.failed[c.Node] = w.failed[c.Node] || c.Node != ""
+		sent := c.Session.Kind != Callback || c.Purpose != Work
+		if c.Node != "" && c.Session.Kind != TearDown && (sent || e.Result.Outcome == Failed) {
+			w.failed[c.Node] = true
+		}
 	}
 	if c.Session.Kind == Check && c.Purpose == Work && e.Result.Outcome == Succeeded {
 		w.healthy[c.Node]++
@@ -402,6 +415,10 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 // end checks how the run ended.
 func (w *world) end() {
 	switch {
+	case w.report.BudgetSpent != (w.program.MayFail != nil && len(w.failed) > *w.program.MayFail):
+		w.wrong("%d nodes failed, and the budget is spent: %v", len(w.failed), w.report.BudgetSpent)
+	case w.report.BudgetSpent && w.report.Status != StatusFailed && w.report.Status != StatusInterrupted:
+		w.wrong("the budget is spent, and the run %s", w.report.Status)
 	case len(w.owed) > 0:
 		w.wrong("%v were locked and never unlocked", slices.Sorted(maps.Keys(w.owed)))
 	case len(w.running) > 0 || w.report.Err != nil:
@@ -412,6 +429,9 @@ func (w *world) end() {
 	w.kinds["status "+string(w.report.Status)]++
 	for _, g := range w.report.Groups {
 		w.kinds["not started"] += len(g.NotStarted)
+		if g.BudgetSpent {
+			w.kinds["stopped by the budget"]++
+		}
 	}
 }
 
@@ -467,8 +487,9 @@ func TestRandomRuns(t *testing.T) {
 	}
 	for _, kind := range []string{"event begin", "event ended", "event stop", "event give up", "start", "fail", "warn",
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
-		"left locked", "after the brake", "not started", "batch", "check", "soak", "phase_finished", "node_finished", "group_finished",
-		"status succeeded", "status degraded", "status failed", "status interrupted"} {
+		"left locked", "after the brake", "after the budget", "stopped by the budget", "not started", "batch",
+		"check", "soak", "phase_finished", "node_finished", "group_finished", "status succeeded", "status degraded",
+		"status failed", "status interrupted"} {
 		if kinds[kind] == 0 {
 			t.Errorf("%q never happened", kind)
 		}

@@ -224,6 +224,8 @@ type Machine struct {
 	twice     []string
 	stopped   bool
 	gaveUp    bool
+	failures  int    // nodes that failed
+	spent     bool   // more of them than may fail: nothing new is started
 	cut       bool   // something was left out because the run was stopped
 	halted    error  // why no group was started
 	worst     Status // of what the walk does not see: degraded, failed, or empty
@@ -376,6 +378,17 @@ func (m *Machine) failRun(critical bool) {
 	}
 }
 
+// nodeFailed notes that a node failed. What is torn down does not count.
+func (m *Machine) nodeFailed(name string) {
+	if n := m.node(name); name != "" && !n.failed {
+		n.failed = true
+		m.failures++
+		if m.spent = m.p.MayFail != nil && m.failures > *m.p.MayFail; m.spent {
+			m.failRun(true)
+		}
+	}
+}
+
 // setNode sets the stage of a node that the walk cannot see. A node without a group has no stage.
 func (m *Machine) setNode(name string, stage strategy.Stage) {
 	if m.walk.NodeStage(name) == "" {
@@ -396,11 +409,11 @@ func (m *Machine) finished(group, name string, stage strategy.Stage) {
 
 // fail fails a node without a session, in a call or after all of them.
 func (m *Machine) fail(c *call, name string, err error) {
-	n := m.node(name)
-	n.failed = true
+	m.nodeFailed(name)
 	out := Command{Kind: Fail, Node: name, Err: err}
 	if c != nil {
 		out.Call, out.Group = c.name, c.groupName()
+		n := m.node(name)
 		n.group = cmp.Or(out.Group, n.group)
 	}
 	m.do(out)
@@ -409,8 +422,16 @@ func (m *Machine) fail(c *call, name string, err error) {
 // groups returns the walk's report.
 func (m *Machine) groups() strategy.Report {
 	r := m.walk.Report()
+	r.BudgetSpent = m.spent
 	for i, g := range r.Groups {
 		r.Groups[i].NotStarted = m.unstarted[g.Name]
+		if m.spent && !g.Stage.Complete() {
+			r.Groups[i].NotStarted = slices.DeleteFunc(slices.Clone(g.Members), func(n string) bool {
+				return m.walk.NodeStage(n).Complete()
+			})
+		}
+		r.Groups[i].BudgetSpent = m.spent && len(r.Groups[i].NotStarted) > 0 &&
+			(!g.Stage.Complete() || !m.p.Groups[i].Stops())
 	}
 	return r
 }

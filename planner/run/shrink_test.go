@@ -45,7 +45,9 @@ func (sc scenario) breaks() (scenario, bool) {
 func (sc scenario) smaller() []scenario {
 	var out []scenario
 	add := func(s site.Site, phases []planner.Phase, settings Settings, faults int) {
-		out = append(out, scenario{s, planFor(s, phases), settings, faults, sc.draws})
+		p := planFor(s, phases)
+		p.MayFail = sc.plan.MayFail
+		out = append(out, scenario{s, p, settings, faults, sc.draws})
 	}
 	for i, gone := range sc.site.Groups {
 		s := sc.site
@@ -128,7 +130,12 @@ func (sc scenario) model() string {
 		}
 		groups = append(groups, out)
 	}
-	return fmt.Sprintf("# parallelism %d, groups at once %d\n", sc.settings.Parallelism, sc.settings.ParallelGroups) +
+	budget := ""
+	if sc.plan.MayFail != nil {
+		budget = fmt.Sprintf(", %d may fail", *sc.plan.MayFail)
+	}
+	return fmt.Sprintf("# parallelism %d, groups at once %d%s\n", sc.settings.Parallelism, sc.settings.ParallelGroups,
+		budget) +
 		text(object{"nodes": nodes, "groups": groups})
 }
 

@@ -60,7 +60,7 @@ type Status string
 const (
 	Succeeded Status = "succeeded"
 	Degraded  Status = "degraded" // something failed, but no critical group
-	Failed    Status = "failed"   // a critical group failed
+	Failed    Status = "failed"   // a critical group failed, or more nodes than the failure budget
 )
 
 // Cause says why a step did not succeed.
@@ -71,6 +71,7 @@ const (
 	ByCriteria   Cause = "criteria"   // the success criteria were not met
 	ByPrepare    Cause = "prepare"    // nothing is deployed of a group that could not be prepared
 	ByDependency Cause = "dependency" // a group that this one depends on failed
+	ByBudget     Cause = "budget"     // the failure budget was spent before the step was over
 )
 
 // Step is one phase of one group.
@@ -141,6 +142,7 @@ func changes(s site.Site) (*planner.Plan, error) {
 		}
 		p.Groups, p.Phases = append(p.Groups, g), append(p.Phases, prepare, deploy)
 	}
+	p.MayFail = s.FailureBudget.Of(len(owned))
 	return p, nil
 }
 
@@ -257,6 +259,8 @@ func judged(g strategy.GroupReport, steps map[Phase]*Step) []Step {
 		switch {
 		case g.FailedBy != "":
 			s.Cause, s.FailedBy = ByDependency, g.FailedBy
+		case !g.Stage.Complete() && (phase == Deploy || g.Stage == strategy.NotStarted):
+			s.Cause = ByBudget
 		case phase == Deploy && failedIn == strategy.Prepared:
 			s.Cause = ByPrepare
 		case len(g.Shortfalls) > 0 && (phase == Deploy) == (failedIn == strategy.Deployed):
@@ -275,6 +279,8 @@ func (s Step) Result() string {
 		return "SUCCESS"
 	case s.Cause == ByPrepare:
 		return "FAILED, due to prepare failure"
+	case s.Cause == ByBudget:
+		return "NOT FINISHED, the failure budget is spent"
 	case s.Cause == ByDependency:
 		return fmt.Sprintf("FAILED, due to dependency on %s", s.FailedBy)
 	}
@@ -283,10 +289,12 @@ func (s Step) Result() string {
 
 // Finish describes the result of the run in the words of seed 001.
 func (r Run) Finish() string {
-	switch r.Status {
-	case Failed:
+	switch {
+	case r.Report.BudgetSpent:
+		return "failed due to spent failure budget"
+	case r.Status == Failed:
 		return "failed due to critical group failed"
-	case Degraded:
+	case r.Status == Degraded:
 		return "success with some nodes/groups failed"
 	}
 	return "success"

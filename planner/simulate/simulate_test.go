@@ -168,6 +168,29 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// Once more nodes failed than the failure budget allows, nothing new is started in any group.
+func TestFailureBudget(t *testing.T) {
+	s := example()
+	zero := 0
+	s.FailureBudget = &site.FailureBudget{Nodes: &zero}
+	run, err := New(s, Outcomes{Deploy: {"mon1": Failure}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := run.Steps[len(run.Steps)-1]; run.Finish() != "failed due to spent failure budget" || len(last.Nodes) > 0 ||
+		last.Result() != "NOT FINISHED, the failure budget is spent" {
+		t.Errorf("%s: %+v", run.Finish(), last)
+	}
+	if text := run.Report.String(); !strings.Contains(text, "not started: the failure budget of the deployment is spent") {
+		t.Error(text)
+	}
+	fifty := 50
+	s.FailureBudget = &site.FailureBudget{Percent: &fifty}
+	if run, err = New(s, Outcomes{Deploy: {"cmp1": Failure}}); err != nil || run.Report.BudgetSpent {
+		t.Errorf("%+v, %v", run, err)
+	}
+}
+
 // BenchmarkNew runs a site of 5,000 nodes in which a hundred nodes fail.
 func BenchmarkNew(b *testing.B) {
 	s := example()

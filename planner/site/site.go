@@ -23,6 +23,7 @@ type Site struct {
 	// Ordering is what the catalog says of the order of tasks beyond requirements; nil for nothing. It is never
 	// changed.
 	Ordering *catalog.Ordering
+	Bounds
 	// Values are those that callbacks of earlier runs returned: service -> attribute with modifier r -> value. They are
 	// known.
 	Values map[string]map[string]any

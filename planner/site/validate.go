@@ -15,6 +15,7 @@ func (s Site) Validate() invalid.Errors {
 	errs = append(errs, ValidateGroups(s.Groups, s.Nodes)...)
 	errs = append(errs, validateServices(s.Services, NewNodeIndex(s.Nodes))...)
 	errs = append(errs, validateOverrides(s)...)
+	errs = append(errs, s.validateBounds()...)
 	errs.Sort()
 	return errs
 }

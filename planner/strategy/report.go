@@ -14,6 +14,7 @@ type Report struct {
 	// all four stages, in the order NOT_STARTED, PREPARED, DEPLOYED, FAILED (airship.md D-11)
 	Nodes          []StageReport  `json:"nodes"`
 	CriticalFailed bool           `json:"critical_failed"`
+	BudgetSpent    bool           `json:"failure_budget_spent,omitempty"`
 	Warnings       invalid.Errors `json:"warnings,omitempty"` // results that were ignored
 }
 
@@ -26,11 +27,13 @@ type GroupReport struct {
 	Shortfalls []Shortfall `json:"shortfalls,omitempty"` // of the first phase whose criteria were not met
 	FailedBy   string      `json:"failed_by,omitempty"`  // the parent whose failure failed this group
 	// NotStarted are the nodes that were not worked on any more, or not to the end, because the group could no longer
-	// meet its criteria, or one of its batches failed, sorted.
+	// meet its criteria, because one of its batches failed, or because of BudgetSpent, sorted.
 	NotStarted []string `json:"not_started,omitempty"`
+	// BudgetSpent says that the failure budget of the deployment, not the criteria, kept them from being started.
+	BudgetSpent bool `json:"failure_budget_spent,omitempty"`
 }
 
-// Reasons says why a group failed; nothing for one that did not.
+// Reasons says why a group failed, or was not finished; nothing for one that was deployed.
 func (g GroupReport) Reasons() []string {
 	var out, missed []string
 	batch := 0
@@ -49,7 +52,10 @@ func (g GroupReport) Reasons() []string {
 			nodes = "node"
 		}
 		why := "started: the group could no longer meet " + strings.Join(missed, " and ")
-		if batch > 0 {
+		switch {
+		case g.BudgetSpent:
+			why = "started: the failure budget of the deployment is spent"
+		case batch > 0:
 			why = fmt.Sprintf("deployed: batch %d failed", batch)
 		}
 		out = append(out, fmt.Sprintf("%d %s not %s", n, nodes, why))

@@ -51,6 +51,9 @@ func (r Report) String() string {
 	if r.CriticalFailed {
 		b.WriteString("\na critical group has failed\n")
 	}
+	if r.BudgetSpent {
+		b.WriteString("\nthe failure budget is spent\n")
+	}
 	return b.String()
 }
 
