@@ -85,7 +85,7 @@ func inventory(t testing.TB, s *types.Session) map[string]string {
 // res returns a resource as the engine would give it to a type: valid and normalised.
 func res(t testing.TB, typ types.Type, title string, parameters resource.Parameters) resource.Resource {
 	t.Helper()
-	schema := typ.Declared().Schema()
+	schema := typ.Schema()
 	r := resource.Resource{Type: schema.Type, Title: title, Parameters: parameters}
 	if errs := schema.Validate(r); len(errs) > 0 {
 		t.Fatalf("%s: %v", r.ID(), errs)

@@ -13,7 +13,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // fake is a type whose resources are files in /fake: the title is the name and `value` the content. `fail` makes Apply fail
@@ -34,8 +33,6 @@ func (f fake) at(stage, title string) error {
 	}
 	return f.hook(stage, title)
 }
-
-func (f fake) Declared() schema.Type { return f }
 
 func (f fake) Schema() resource.Schema {
 	return resource.Schema{Type: f.name, Parameters: []resource.Parameter{

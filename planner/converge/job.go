@@ -13,7 +13,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // job is one item of a catalog on its way through a session.
@@ -68,7 +67,7 @@ func (x *session) plan() []*job {
 
 // unfit returns why a resource cannot be handled on this node, and brings it into its one form.
 func (x *session) unfit(j *job) error {
-	declared := j.typ.Declared().Schema()
+	declared := j.typ.Schema()
 	if wrong := declared.Validate(j.Resource); len(wrong) > 0 {
 		texts := make([]string, len(wrong))
 		for i, e := range wrong {
@@ -85,8 +84,8 @@ func (x *session) unfit(j *job) error {
 		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them",
 			owner, x.catalog.Site)
 	}
-	if n, ok := j.typ.Declared().(schema.Named); ok {
-		j.object, j.aim = n.Object(j.Resource)
+	if declared.Target != nil {
+		j.object, j.aim = declared.Target(j.Resource)
 	}
 	if declared.NeedsMachine && !x.sys.Machine() {
 		return fmt.Errorf("type %q needs a whole machine: %w", j.Type, system.ErrSandbox)
@@ -132,7 +131,7 @@ func (j *job) conceal(r *Result) {
 	secret := map[string]bool{}
 	var values []string
 	if j.typ != nil {
-		for _, p := range j.typ.Declared().Schema().Parameters {
+		for _, p := range j.typ.Schema().Parameters {
 			if p.Sensitive || j.Sensitive() {
 				secret[p.Name] = true
 				if len(p.Values) > 0 || p.Kind == resource.Bool || p.Kind == resource.Integer {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // interrupted writes into the node's ledger that an apply of an item was started and not finished.
@@ -20,8 +19,8 @@ func interrupted(t testing.TB, s *types.Session, i Item, before string) {
 		t.Fatal(err)
 	}
 	e := &ledger.Entry{Site: "s", Type: i.Type, Title: i.Title, Before: json.RawMessage(before), Run: "1", ID: i.ID()}
-	if n, ok := types.All[i.Type].Declared().(schema.Named); ok {
-		e.Object, e.Aim = n.Object(i.Resource)
+	if target := types.All[i.Type].Schema().Target; target != nil {
+		e.Object, e.Aim = target(i.Resource)
 	}
 	l.Change(ledger.Record{Entry: e})
 	if err := l.Compact(); err != nil {

@@ -11,10 +11,7 @@ import (
 )
 
 // Cron declares the type cron.
-type Cron struct{}
-
-// Schema declares the parameters.
-func (Cron) Schema() resource.Schema {
+func Cron() resource.Schema {
 	parameters := []resource.Parameter{
 		{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
 			Description: "Whether the job is there. Default: present."},
@@ -58,6 +55,7 @@ func (Cron) Schema() resource.Schema {
 			}
 			return errs
 		},
+		Target: cronTarget,
 	}
 }
 
@@ -95,8 +93,8 @@ func checkCronEnvironment(value any) error {
 // CronUser returns the user whose crontab r is in.
 func CronUser(r resource.Resource) string { return r.Parameters.StringOr("user", "root") }
 
-// Object is the job by its title, which marks it, in the crontab of its user.
-func (Cron) Object(r resource.Resource) (name, aim string) {
+// cronTarget is the job by its title, which marks it, in the crontab of its user.
+func cronTarget(r resource.Resource) (name, aim string) {
 	return CronUser(r) + ": " + r.Title, ""
 }
 

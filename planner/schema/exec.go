@@ -11,10 +11,7 @@ import (
 )
 
 // Exec declares the type exec.
-type Exec struct{}
-
-// Schema declares the parameters.
-func (Exec) Schema() resource.Schema {
+func Exec() resource.Schema {
 	const commands = " A command is run by /bin/sh; several are a list of them. A program that does not exist is an error."
 	return resource.Schema{
 		Type:         "exec",

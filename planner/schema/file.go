@@ -11,10 +11,7 @@ import (
 )
 
 // File declares the type file.
-type File struct{}
-
-// Schema declares the parameters.
-func (File) Schema() resource.Schema {
+func File() resource.Schema {
 	return resource.Schema{
 		Type:    "file",
 		Summary: "A file, directory or link.",
@@ -41,7 +38,8 @@ func (File) Schema() resource.Schema {
 			{Name: "force", Kind: resource.Bool,
 				Description: "Let a directory, with everything in it, give way to a file or link, or be removed. Its content is not kept. Default: false."},
 		},
-		Check: checkFile,
+		Check:  checkFile,
+		Target: fileTarget,
 	}
 }
 
@@ -152,5 +150,5 @@ func FileEnsure(r resource.Resource) string {
 // FilePath returns the path that r manages.
 func FilePath(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }
 
-// Object is the path.
-func (File) Object(r resource.Resource) (name, aim string) { return FilePath(r), "" }
+// fileTarget is the path.
+func fileTarget(r resource.Resource) (name, aim string) { return FilePath(r), "" }

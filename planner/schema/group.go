@@ -6,10 +6,7 @@ import (
 )
 
 // Group declares the type group.
-type Group struct{}
-
-// Schema declares the parameters.
-func (Group) Schema() resource.Schema {
+func Group() resource.Schema {
 	return resource.Schema{
 		Type:         "group",
 		Summary:      "A group of the node's own database.",
@@ -29,6 +26,7 @@ func (Group) Schema() resource.Schema {
 			}
 			return nil
 		},
+		Target: groupTarget,
 	}
 }
 
@@ -40,8 +38,8 @@ func AccountWanted(r resource.Resource) bool {
 	return r.Parameters.StringOr("ensure", "present") == "present"
 }
 
-// Object is the group, and whether it is to go instead of to come.
-func (Group) Object(r resource.Resource) (name, aim string) {
+// groupTarget is the group, and whether it is to go instead of to come.
+func groupTarget(r resource.Resource) (name, aim string) {
 	return AccountName(r), aimOf(AccountWanted(r))
 }
 

@@ -11,10 +11,7 @@ import (
 )
 
 // Host declares the type host.
-type Host struct{}
-
-// Schema declares the parameters.
-func (Host) Schema() resource.Schema {
+func Host() resource.Schema {
 	return resource.Schema{
 		Type:    "host",
 		Summary: "A line of /etc/hosts; the title is the canonical name. Of several lines of the name with an IPv4 address, or with an IPv6 address when ip is one, the first remains.",
@@ -38,6 +35,7 @@ func (Host) Schema() resource.Schema {
 			return []invalid.Error{{Attribute: "ip", Code: invalid.MissingParameter,
 				Message: "is required unless ensure is absent"}}
 		},
+		Target: hostTarget,
 	}
 }
 
@@ -100,9 +98,9 @@ func HostFamily(r resource.Resource) string {
 	return FamilyOf(r.Parameters.String("ip"))
 }
 
-// Object is the host name, in lower case. A resource that turns to the other family, or to absent, brings what it
+// hostTarget is the host name, in lower case. A resource that turns to the other family, or to absent, brings what it
 // changed back first.
-func (Host) Object(r resource.Resource) (name, aim string) {
+func hostTarget(r resource.Resource) (name, aim string) {
 	aim = HostFamily(r)
 	switch {
 	case WantsAbsent(r):

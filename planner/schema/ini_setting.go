@@ -10,10 +10,7 @@ import (
 )
 
 // IniSetting declares the type ini_setting.
-type IniSetting struct{}
-
-// Schema declares the parameters.
-func (IniSetting) Schema() resource.Schema {
+func IniSetting() resource.Schema {
 	return resource.Schema{
 		Type:    "ini_setting",
 		Summary: "A setting in an ini file; the title is of your choice. It is on one line: of several, the first one remains. A file that it changes ends with a newline.",
@@ -32,7 +29,8 @@ func (IniSetting) Schema() resource.Schema {
 			{Name: "section_suffix", Kind: resource.String, Check: checkOneLine,
 				Description: "What stands after the name of a section. Default: `]`."},
 		},
-		Check: checkIniSetting,
+		Check:  checkIniSetting,
+		Target: iniSettingTarget,
 	}
 }
 
@@ -149,8 +147,8 @@ func IsIniComment(text string) bool {
 // IniBlanks are the blanks that may stand around setting, separator and value.
 const IniBlanks = " \t"
 
-// Object is the setting, in its section, in its file.
-func (IniSetting) Object(r resource.Resource) (name, aim string) {
+// iniSettingTarget is the setting, in its section, in its file.
+func iniSettingTarget(r resource.Resource) (name, aim string) {
 	p := IniPlaceOf(r)
 	return fmt.Sprintf("%s [%s] %s", p.Path, p.Section, p.Setting), ""
 }

@@ -9,10 +9,7 @@ import (
 )
 
 // Mount declares the type mount.
-type Mount struct{}
-
-// Schema declares the parameters.
-func (Mount) Schema() resource.Schema {
+func Mount() resource.Schema {
 	return resource.Schema{
 		Type:         "mount",
 		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. Files below it come after it. It is mounted again when it is notified.",
@@ -44,6 +41,7 @@ func (Mount) Schema() resource.Schema {
 			}
 			return errs
 		},
+		Target: mountTarget,
 	}
 }
 
@@ -62,5 +60,5 @@ func checkMountNumber(value any) error {
 	return nil
 }
 
-// Object is the mount point.
-func (Mount) Object(r resource.Resource) (name, aim string) { return r.Title, "" }
+// mountTarget is the mount point.
+func mountTarget(r resource.Resource) (name, aim string) { return r.Title, "" }

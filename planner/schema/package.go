@@ -9,10 +9,7 @@ import (
 )
 
 // Package declares the type package.
-type Package struct{}
-
-// Schema declares the parameters.
-func (Package) Schema() resource.Schema {
+func Package() resource.Schema {
 	return resource.Schema{
 		Type:         "package",
 		Summary:      "A package of the node's package manager: apt, dnf or apk.",
@@ -35,6 +32,7 @@ func (Package) Schema() resource.Schema {
 			}
 			return nil
 		},
+		Target: packageTarget,
 	}
 }
 
@@ -63,9 +61,9 @@ func checkPackageEnsure(v any) error {
 // PackageName returns the name of r's package.
 func PackageName(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
 
-// Object is the package, and whether it is to go instead of to come: when that turns around, what was done so far is
-// undone first, so that what was there before is taken down anew.
-func (Package) Object(r resource.Resource) (name, aim string) {
+// packageTarget is the package, and whether it is to go instead of to come: when that turns around, what was done so far
+// is undone first, so that what was there before is taken down anew.
+func packageTarget(r resource.Resource) (name, aim string) {
 	ensure := r.Parameters.String("ensure")
 	return PackageName(r), aimOf(ensure != "absent" && ensure != "purged")
 }

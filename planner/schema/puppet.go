@@ -10,10 +10,7 @@ import (
 )
 
 // Puppet declares the action puppet.
-type Puppet struct{}
-
-// Schema declares the parameters.
-func (Puppet) Schema() resource.Schema {
+func Puppet() resource.Schema {
 	const where = " Either absolute, or in files, or, where it is not there, below cwd."
 	return resource.Schema{
 		Type:         "puppet",

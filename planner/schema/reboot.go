@@ -3,10 +3,7 @@ package schema
 import "github.com/slipway/terraform-provider-slipway/planner/resource"
 
 // Reboot declares the action reboot.
-type Reboot struct{}
-
-// Schema declares the parameters.
-func (Reboot) Schema() resource.Schema {
+func Reboot() resource.Schema {
 	return resource.Schema{
 		Type:         "reboot",
 		Summary:      "A restart of the node by a remote task, which waits until the node is back.",

@@ -8,56 +8,26 @@ import "github.com/slipway/terraform-provider-slipway/planner/resource"
 // MostResources bounds the resources of one site on one node: those of a manifest, and those in the ledger.
 const MostResources = 10_000
 
-// Type is a configuration resource type or an action. A new one is one new file and one line in a table.
-type Type interface {
-	// Schema declares the type.
-	Schema() resource.Schema
-}
-
-// Named is implemented by types in which parameters, and not the title alone, say which object on the node a resource
-// looks after (the path of a file). Two resources must not look after the same one. When a resource turns to another
-// object, or to another aim, the engine undoes the old one first. When one is given a new title, the new one takes over
-// what the ledger has of the old.
-type Named interface {
-	// Object names the object, and the aim where Undo depends on it (that a user is to be absent).
-	Object(r resource.Resource) (name, aim string)
-}
-
 // Types returns the schema of every configuration resource type by name. The table stands in the function, so that the
-// helper, which has tables of its own, does not carry it.
+// helper, which has tables of its own, does not carry it. A new type is one new file and one line here.
 func Types() map[string]resource.Schema {
-	return schemas(map[string]Type{
-		"cron":        Cron{},
-		"exec":        Exec{},
-		"file":        File{},
-		"group":       Group{},
-		"host":        Host{},
-		"ini_setting": IniSetting{},
-		"mount":       Mount{},
-		"package":     Package{},
-		"service":     Service{},
-		"sysctl":      Sysctl{},
-		"user":        User{},
-	})
+	return byType(Cron(), Exec(), File(), Group(), Host(), IniSetting(), Mount(), Package(), Service(), Sysctl(), User())
 }
 
 // Actions returns the schema of every action by name: the types that remote tasks are made of. Nobody writes them as
 // configuration: plugins and services bring them as tasks.
-func Actions() map[string]resource.Schema {
-	return schemas(map[string]Type{"puppet": Puppet{}, "reboot": Reboot{}, "shell": Shell{}})
-}
+func Actions() map[string]resource.Schema { return byType(Puppet(), Reboot(), Shell()) }
 
-func schemas(types map[string]Type) map[string]resource.Schema {
+func byType(types ...resource.Schema) map[string]resource.Schema {
 	out := make(map[string]resource.Schema, len(types))
-	for name, t := range types {
-		schema := t.Schema()
-		if n, ok := t.(Named); ok && schema.Object == nil {
-			schema.Object = func(r resource.Resource) (string, string) {
-				object, _ := n.Object(r)
+	for _, t := range types {
+		if t.Object == nil && t.Target != nil {
+			t.Object = func(r resource.Resource) (string, string) {
+				object, _ := t.Target(r)
 				return object, ""
 			}
 		}
-		out[name] = schema
+		out[t.Type] = t
 	}
 	return out
 }

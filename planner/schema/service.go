@@ -9,10 +9,7 @@ import (
 )
 
 // Service declares the type service.
-type Service struct{}
-
-// Schema declares the parameters.
-func (Service) Schema() resource.Schema {
+func Service() resource.Schema {
 	return resource.Schema{
 		Type:         "service",
 		Summary:      "A service of systemd or OpenRC: whether it runs, and whether it is started at boot. It restarts when it is notified.",
@@ -29,7 +26,8 @@ func (Service) Schema() resource.Schema {
 			{Name: "restart", Kind: resource.String,
 				Description: "A shell command that restarts the service. Default: the service manager's restart."},
 		},
-		Check: checkService,
+		Check:  checkService,
+		Target: serviceTarget,
 	}
 }
 
@@ -55,7 +53,7 @@ func checkService(r resource.Resource) []invalid.Error {
 	return errs
 }
 
-// Object is the service, whose name needs no suffix.
-func (Service) Object(r resource.Resource) (name, aim string) {
+// serviceTarget is the service, whose name needs no suffix.
+func serviceTarget(r resource.Resource) (name, aim string) {
 	return strings.TrimSuffix(r.Parameters.StringOr("name", r.Title), ".service"), ""
 }

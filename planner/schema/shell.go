@@ -7,14 +7,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Shell declares the action shell.
-type Shell struct{}
-
 // ShellRetries is Fuel's default (fuel.md A4).
 const ShellRetries = 3
 
-// Schema declares the parameters.
-func (Shell) Schema() resource.Schema {
+// Shell declares the action shell.
+func Shell() resource.Schema {
 	return resource.Schema{
 		Type:         "shell",
 		Summary:      "A command of a remote task.",

@@ -9,13 +9,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Sysctl declares the type sysctl.
-type Sysctl struct{}
-
 const procSys = "/proc/sys"
 
-// Schema declares the parameters.
-func (Sysctl) Schema() resource.Schema {
+// Sysctl declares the type sysctl.
+func Sysctl() resource.Schema {
 	return resource.Schema{
 		Type:         "sysctl",
 		Summary:      "A kernel parameter, now and at boot; the title is its name, such as net.ipv4.ip_forward.",
@@ -32,6 +29,7 @@ func (Sysctl) Schema() resource.Schema {
 			}
 			return nil
 		},
+		Target: sysctlTarget,
 	}
 }
 
@@ -69,8 +67,8 @@ func SysctlPath(key string) (string, error) {
 	return procSys + "/" + file, nil
 }
 
-// Object is the parameter, however its name is spelled; the spelling is in the name of the file that sets it at boot.
-func (Sysctl) Object(r resource.Resource) (name, aim string) {
+// sysctlTarget is the parameter, however its name is spelled; the spelling is in the name of the file that sets it at boot.
+func sysctlTarget(r resource.Resource) (name, aim string) {
 	file, _ := SysctlPath(r.Title) // the title passed its check
 	return file, r.Title
 }

@@ -9,10 +9,7 @@ import (
 )
 
 // User declares the type user.
-type User struct{}
-
-// Schema declares the parameters.
-func (User) Schema() resource.Schema {
+func User() resource.Schema {
 	return resource.Schema{
 		Type:         "user",
 		Summary:      "A user of the node's own database.",
@@ -40,7 +37,8 @@ func (User) Schema() resource.Schema {
 			{Name: "system", Kind: resource.Bool,
 				Description: "Take the id from the range for the system when the user is made. Default: false."},
 		},
-		Check: checkUser,
+		Check:  checkUser,
+		Target: userTarget,
 	}
 }
 
@@ -96,7 +94,7 @@ func checkUser(r resource.Resource) []invalid.Error {
 	return errs
 }
 
-// Object is the user, and whether it is to go instead of to come.
-func (User) Object(r resource.Resource) (name, aim string) {
+// userTarget is the user, and whether it is to go instead of to come.
+func userTarget(r resource.Resource) (name, aim string) {
 	return AccountName(r), aimOf(AccountWanted(r))
 }

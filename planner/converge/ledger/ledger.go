@@ -55,7 +55,7 @@ type Entry struct {
 	Site   string          `json:"site"`
 	Type   string          `json:"type"`
 	Title  string          `json:"title"`
-	Object string          `json:"object,omitempty"` // the thing on the node (schema.Named), and
+	Object string          `json:"object,omitempty"` // the thing on the node (resource.Schema.Target), and
 	Aim    string          `json:"aim,omitempty"`    // what is done to it
 	Digest string          `json:"digest"`           // empty while an apply or undo was started and is not finished
 	Before json.RawMessage `json:"before"`           // what was there before slipway touched it first (Type.Capture)

@@ -38,6 +38,16 @@ func (s *System) Groups() (map[string]Group, error) {
 	return Remember(s, "converge.groups", s.readGroups)
 }
 
+// Accounts reads both.
+func (s *System) Accounts() (map[string]User, map[string]Group, error) {
+	users, err := s.Users()
+	if err != nil {
+		return nil, nil, err
+	}
+	groups, err := s.Groups()
+	return users, groups, err
+}
+
 func (s *System) readUsers() (map[string]User, error) {
 	users := map[string]User{}
 	err := s.readAccounts("/etc/passwd", 7, func(f []string) {
@@ -102,11 +112,8 @@ func (s *System) readAccounts(path string, fields int, each func([]string)) erro
 // know.
 func (s *System) LookupUser(name string) (uid int, ok bool, err error) {
 	users, err := s.Users()
-	if err != nil {
-		return 0, false, err
-	}
-	if u, found := users[name]; found {
-		return u.UID, true, nil
+	if u, found := users[name]; found || err != nil {
+		return u.UID, found, err
 	}
 	uid, ok = schema.AccountNumber(name)
 	return uid, ok, nil
@@ -116,11 +123,8 @@ func (s *System) LookupUser(name string) (uid int, ok bool, err error) {
 // know.
 func (s *System) LookupGroup(name string) (gid int, ok bool, err error) {
 	groups, err := s.Groups()
-	if err != nil {
-		return 0, false, err
-	}
-	if g, found := groups[name]; found {
-		return g.GID, true, nil
+	if g, found := groups[name]; found || err != nil {
+		return g.GID, found, err
 	}
 	gid, ok = schema.AccountNumber(name)
 	return gid, ok, nil
@@ -134,17 +138,13 @@ type identity struct {
 
 // identify finds a user of the node, with the groups that list it as a member.
 func (s *System) identify(name string) (identity, error) {
-	users, err := s.Users()
+	users, groups, err := s.Accounts()
 	if err != nil {
 		return identity{}, err
 	}
 	user, ok := users[name]
 	if !ok {
 		return identity{}, fmt.Errorf("user %q: no such user on the node; create it first, or name one that is there", name)
-	}
-	groups, err := s.Groups()
-	if err != nil {
-		return identity{}, err
 	}
 	id := identity{user: user, groups: []uint32{uint32(user.GID)}}
 	for _, g := range groups {

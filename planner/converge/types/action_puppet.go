@@ -13,7 +13,7 @@ import (
 // puppetType applies a Puppet manifest with the Puppet of the node (fuel.md A4).
 type puppetType struct{ action }
 
-func (puppetType) Declared() schema.Type { return schema.Puppet{} }
+func (puppetType) Schema() resource.Schema { return schema.Puppet() }
 
 // The statuses of `puppet apply --detailed-exitcodes`. There is 1 too, for a run that did not begin.
 var puppetStatuses = map[int]string{

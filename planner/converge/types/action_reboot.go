@@ -19,7 +19,7 @@ import (
 // once, whoever is killed in between, and one that happened by other means in the meantime counts.
 type rebootType struct{ action }
 
-func (rebootType) Declared() schema.Type { return schema.Reboot{} }
+func (rebootType) Schema() resource.Schema { return schema.Reboot() }
 
 const (
 	// DefaultRestartTimeout is how long a node may take to come back, where the action does not say.

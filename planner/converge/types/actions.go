@@ -62,7 +62,7 @@ func (s *Session) due(r resource.Resource) bool {
 // shellType runs a line of the shell (fuel.md A4).
 type shellType struct{ action }
 
-func (shellType) Declared() schema.Type { return schema.Shell{} }
+func (shellType) Schema() resource.Schema { return schema.Shell() }
 
 func (shellType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	return s.inFolder(r, func(folder string) error {

@@ -21,7 +21,7 @@ type cronType struct {
 	recorded[cronType, cronBefore]
 }
 
-func (cronType) Declared() schema.Type { return schema.Cron{} }
+func (cronType) Schema() resource.Schema { return schema.Cron() }
 
 // cronSpools are the directories in which the crontabs of users are kept, in the order in which they are looked for:
 // Alpine (whose /var/spool/cron/crontabs is a link), Debian, Red Hat.
@@ -71,17 +71,13 @@ func (cronType) owner(s *Session, name string) (system.Attributes, error) {
 	if !s.Machine() {
 		return a, nil
 	}
-	users, err := s.Users()
+	users, groups, err := s.Accounts()
 	if err != nil {
 		return a, err
 	}
 	user, ok := users[name]
 	if !ok {
 		return a, fmt.Errorf("user %q: no such user on the node; create it first, and require it", name)
-	}
-	groups, err := s.Groups()
-	if err != nil {
-		return a, err
 	}
 	a.UID, a.GID = &user.UID, &user.GID
 	if g, ok := groups["crontab"]; ok {

@@ -20,7 +20,7 @@ import (
 // form of the resource has run. There is nothing to undo: what a command did, only another command could take back.
 type execType struct{}
 
-func (execType) Declared() schema.Type { return schema.Exec{} }
+func (execType) Schema() resource.Schema { return schema.Exec() }
 
 // returnsParameter names the difference of a command that is to run, as in Puppet.
 const returnsParameter = "returns"

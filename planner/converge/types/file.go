@@ -2,6 +2,7 @@ package types
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ type fileType struct {
 	recorded[fileType, fileBefore]
 }
 
-func (fileType) Declared() schema.Type { return schema.File{} }
+func (fileType) Schema() resource.Schema { return schema.File() }
 
 // What a file can be.
 const (
@@ -107,13 +108,10 @@ func (fileType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 		}
 		c.text("mode", fmt.Sprintf("%04o", system.ChmodBits(info.Mode)), fmt.Sprintf("%04o", uint32(mode)))
 	}
-	users := func() (map[int]string, error) { return userNames(s) }
-	if err := compareAccount(&c, "owner", info.UID, s.LookupUser, users); err != nil {
-		return nil, err
-	}
-	groups := func() (map[int]string, error) { return groupNames(s) }
-	if err := compareAccount(&c, "group", info.GID, s.LookupGroup, groups); err != nil {
-		return nil, err
+	for _, o := range owners(s) {
+		if err := o.compare(&c, o.of(info)); err != nil {
+			return nil, err
+		}
 	}
 	return c.found, nil
 }
@@ -123,51 +121,65 @@ func errFileOther(at string) error {
 	return fmt.Errorf("%s is a device, pipe or socket; slipway changes nothing but its attributes, remove it by hand", at)
 }
 
-// compareAccount compares an owner. A name that the node does not know yet is a difference: its user may be made by
-// another resource.
-func compareAccount(
-	c *comparison, parameter string, is int, lookup func(string) (int, bool, error), names func() (map[int]string, error),
-) error {
-	if !c.resource.Parameters.Has(parameter) {
+// owner is one of the two parameters that say whose a file is.
+type owner struct {
+	parameter, what string // owner, user
+	lookup          func(name string) (id int, known bool, err error)
+	names           func() (map[int]string, error)
+	of              func(info system.Info) int
+	in              func(a *system.Attributes) **int
+}
+
+func owners(s *Session) []owner {
+	return []owner{
+		{
+			"owner", "user", s.LookupUser, func() (map[int]string, error) {
+				users, err := s.Users()
+				return namesOf(users, func(u system.User) int { return u.UID }), err
+			},
+			func(info system.Info) int { return info.UID }, func(a *system.Attributes) **int { return &a.UID },
+		},
+		{
+			"group", "group", s.LookupGroup, func() (map[int]string, error) {
+				groups, err := s.Groups()
+				return namesOf(groups, func(g system.Group) int { return g.GID }), err
+			},
+			func(info system.Info) int { return info.GID }, func(a *system.Attributes) **int { return &a.GID },
+		},
+	}
+}
+
+// namesOf returns the names of accounts by id; of several, the first by name.
+func namesOf[T any](accounts map[string]T, id func(T) int) map[int]string {
+	out := make(map[int]string, len(accounts))
+	for name, account := range accounts {
+		if other, twice := out[id(account)]; !twice || name < other {
+			out[id(account)] = name
+		}
+	}
+	return out
+}
+
+// name returns the name of an id, or the number.
+func (o owner) name(id int) (string, error) {
+	names, err := o.names()
+	return cmp.Or(names[id], strconv.Itoa(id)), err
+}
+
+// compare notes another owner. A name that the node does not know yet is a difference: its user may be made by another
+// resource.
+func (o owner) compare(c *comparison, is int) error {
+	if !c.resource.Parameters.Has(o.parameter) {
 		return nil
 	}
-	should := c.resource.Parameters.String(parameter)
-	id, ok, err := lookup(should)
+	should := c.resource.Parameters.String(o.parameter)
+	id, ok, err := o.lookup(should)
 	if err != nil || ok && id == is {
 		return err
 	}
-	known, err := names()
-	if err != nil {
-		return err
-	}
-	name, found := known[is]
-	if !found {
-		name = strconv.Itoa(is)
-	}
-	c.text(parameter, name, should)
-	return nil
-}
-
-func userNames(s *Session) (map[int]string, error) {
-	users, err := s.Users()
-	out := make(map[int]string, len(users))
-	for name, u := range users {
-		if other, twice := out[u.UID]; !twice || name < other {
-			out[u.UID] = name
-		}
-	}
-	return out, err
-}
-
-func groupNames(s *Session) (map[int]string, error) {
-	groups, err := s.Groups()
-	out := make(map[int]string, len(groups))
-	for name, g := range groups {
-		if other, twice := out[g.GID]; !twice || name < other {
-			out[g.GID] = name
-		}
-	}
-	return out, err
+	name, err := o.name(is)
+	c.text(o.parameter, name, should)
+	return err
 }
 
 // wantedContent returns the content that a file should have; given is false when any will do.
@@ -277,26 +289,19 @@ func clearDirectory(s *Session, at string, r resource.Resource) error {
 // wantedAttributes returns the owner and group that a resource wants.
 func wantedAttributes(s *Session, r resource.Resource) (system.Attributes, error) {
 	var a system.Attributes
-	p := r.Parameters
-	if p.Has("owner") {
-		uid, ok, err := s.LookupUser(p.String("owner"))
+	for _, o := range owners(s) {
+		if !r.Parameters.Has(o.parameter) {
+			continue
+		}
+		name := r.Parameters.String(o.parameter)
+		id, ok, err := o.lookup(name)
+		if err == nil && !ok {
+			err = fmt.Errorf("%s %q: no such %s on the node; make it first, with require", o.parameter, name, o.what)
+		}
 		if err != nil {
 			return a, err
 		}
-		if !ok {
-			return a, fmt.Errorf("owner %q: no such user on the node; make it first, with require", p.String("owner"))
-		}
-		a.UID = &uid
-	}
-	if p.Has("group") {
-		gid, ok, err := s.LookupGroup(p.String("group"))
-		if err != nil {
-			return a, err
-		}
-		if !ok {
-			return a, fmt.Errorf("group %q: no such group on the node; make it first, with require", p.String("group"))
-		}
-		a.GID = &gid
+		*o.in(&a) = &id
 	}
 	return a, nil
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -126,16 +125,14 @@ func addAttributes(s *Session, p resource.Parameters, a system.Attributes, r res
 	if a.Mode != nil && kind != fileLink && !r.Parameters.Has("mode") {
 		p["mode"] = fmt.Sprintf("%04o", system.ChmodBits(*a.Mode))
 	}
-	account := func(parameter string, id *int, names func(*Session) (map[int]string, error)) error {
-		if id == nil || r.Parameters.Has(parameter) {
-			return nil
+	for _, o := range owners(s) {
+		if id := *o.in(&a); id != nil && !r.Parameters.Has(o.parameter) {
+			name, err := o.name(*id)
+			if err != nil {
+				return err
+			}
+			p[o.parameter] = name
 		}
-		known, err := names(s)
-		p[parameter] = known[*id]
-		if known[*id] == "" {
-			p[parameter] = strconv.Itoa(*id)
-		}
-		return err
 	}
-	return errors.Join(account("owner", a.UID, userNames), account("group", a.GID, groupNames))
+	return nil
 }

@@ -25,15 +25,15 @@ func (fileType) Shares(s *Session, r resource.Resource) (Shared, error) {
 		}
 		shared.Sets["mode"] = fmt.Sprintf("%04o", uint32(mode))
 	}
-	for name, lookup := range map[string]func(string) (int, bool, error){"owner": s.LookupUser, "group": s.LookupGroup} {
-		if !p.Has(name) {
+	for _, o := range owners(s) {
+		if !p.Has(o.parameter) {
 			continue
 		}
-		shared.Sets[name] = p.String(name)
-		if id, known, err := lookup(p.String(name)); err != nil {
+		shared.Sets[o.parameter] = p.String(o.parameter)
+		if id, known, err := o.lookup(p.String(o.parameter)); err != nil {
 			return Shared{}, err
 		} else if known {
-			shared.Sets[name] = strconv.Itoa(id)
+			shared.Sets[o.parameter] = strconv.Itoa(id)
 		}
 	}
 	return shared, nil

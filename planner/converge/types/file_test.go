@@ -16,7 +16,7 @@ func TestTypesTable(t *testing.T) {
 		t.Errorf("planner/schema declares %q, the table of this package has %q", declared, applied)
 	}
 	for name, typ := range configuration {
-		schema := typ.Declared().Schema()
+		schema := typ.Schema()
 		if schema.Type != name || schema.Summary == "" {
 			t.Errorf("the table says %q, the schema %q: %q", name, schema.Type, schema.Summary)
 		}

@@ -18,7 +18,7 @@ type groupType struct {
 	recorded[groupType, groupBefore]
 }
 
-func (groupType) Declared() schema.Type { return schema.Group{} }
+func (groupType) Schema() resource.Schema { return schema.Group() }
 
 // groupBefore is what Capture records: a group as it was, if it was there.
 type groupBefore struct {
@@ -152,24 +152,20 @@ func (groupType) undo(ctx context.Context, s *Session, _ string, b groupBefore) 
 }
 
 func undoGroup(ctx context.Context, s *Session, b groupBefore) error {
-	groups, err := s.Groups()
+	users, groups, err := s.Accounts()
 	if err != nil {
 		return err
 	}
 	g, there := groups[b.Name]
 	switch {
 	case !b.Existed && b.Want && there:
-		return deleteGroup(ctx, s, g)
+		return deleteGroup(ctx, s, g, users)
 	case !b.Existed, there && g.GID == b.GID, there && b.Want && !b.Said, !there && b.Want:
 		return nil // nothing to bring back, or it was not slipway that changed it
 	case there:
 		return runShadow(ctx, s, "groupmod", "-g", strconv.Itoa(b.GID), b.Name)
 	}
 	if err := runShadow(ctx, s, "groupadd", "-g", strconv.Itoa(b.GID), b.Name); err != nil {
-		return err
-	}
-	users, err := s.Users()
-	if err != nil {
 		return err
 	}
 	members := slices.DeleteFunc(slices.Clone(b.Members), func(m string) bool { _, ok := users[m]; return !ok })
@@ -180,11 +176,7 @@ func undoGroup(ctx context.Context, s *Session, b groupBefore) error {
 }
 
 // deleteGroup deletes a group, unless a user has it as primary group: groupdel would refuse in fewer words.
-func deleteGroup(ctx context.Context, s *Session, g system.Group) error {
-	users, err := s.Users()
-	if err != nil {
-		return err
-	}
+func deleteGroup(ctx context.Context, s *Session, g system.Group, users map[string]system.User) error {
 	var of []string
 	for name, u := range users {
 		if u.GID == g.GID {

@@ -102,7 +102,7 @@ func TestAccountSchemas(t *testing.T) {
 		{userType{}, "ann:x", nil, "name"},
 	}
 	for _, tt := range tests {
-		schema := tt.typ.Declared().Schema()
+		schema := tt.typ.Schema()
 		errs := schema.Validate(resource.Resource{Type: schema.Type, Title: tt.title, Parameters: tt.parameters})
 		if tt.wrong == "" && len(errs) > 0 || tt.wrong != "" && (len(errs) != 1 || errs[0].Attribute != tt.wrong) {
 			t.Errorf("%s[%s] %v: %v, want %q", schema.Type, tt.title, tt.parameters, errs, tt.wrong)

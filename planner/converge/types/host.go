@@ -18,7 +18,7 @@ type hostType struct {
 	recorded[hostType, hostBefore]
 }
 
-func (hostType) Declared() schema.Type { return schema.Host{} }
+func (hostType) Schema() resource.Schema { return schema.Host() }
 
 var hosts = table{
 	path: "/etc/hosts", parts: []string{"ip", "host_aliases", "comment"}, fresh: row{}, alone: true,
@@ -81,7 +81,7 @@ func (hostType) Aim(s *Session, title, recorded string, before json.RawMessage) 
 		is, _ := hosts.at(f.lines, found, r)
 		r.Parameters = resource.Parameters{"ip": is["ip"]}
 	}
-	_, aim := schema.Host{}.Object(r)
+	_, aim := schema.Host().Target(r)
 	return aim, nil
 }
 

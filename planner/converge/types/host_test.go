@@ -119,7 +119,7 @@ func TestHostSchema(t *testing.T) {
 		{"web", resource.Parameters{"ip": "10.0.0.1", "comment": "a\nb"}, "comment: contains a line break"},
 		{"a#b", resource.Parameters{"ip": "10.0.0.1"}, `title: "a#b" is not a host name`},
 	} {
-		errs := hostType{}.Declared().Schema().Validate(resource.Resource{Type: "host", Title: tt.title, Parameters: tt.parameters})
+		errs := hostType{}.Schema().Validate(resource.Resource{Type: "host", Title: tt.title, Parameters: tt.parameters})
 		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want) {
 			t.Errorf("%s %v: %v, want %q", tt.title, tt.parameters, errs, tt.want)
 		}

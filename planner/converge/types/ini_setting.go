@@ -22,7 +22,7 @@ type iniType struct {
 	recorded[iniType, iniBefore]
 }
 
-func (iniType) Declared() schema.Type { return schema.IniSetting{} }
+func (iniType) Schema() resource.Schema { return schema.IniSetting() }
 
 // placeOf returns the place of r in a file.
 func placeOf(r resource.Resource) iniPlace { return iniPlace{schema.IniPlaceOf(r)} }

@@ -154,7 +154,7 @@ func TestIniSettingSchema(t *testing.T) {
 		{resource.Parameters{"section": "a] # b"}, ""},
 		{resource.Parameters{"section": "a", "section_suffix": ""}, ""},
 	} {
-		errs := iniType{}.Declared().Schema().Validate(resource.Resource{Type: "ini_setting", Title: "t", Parameters: ini("/x", tt.change)})
+		errs := iniType{}.Schema().Validate(resource.Resource{Type: "ini_setting", Title: "t", Parameters: ini("/x", tt.change)})
 		if tt.want == "" && len(errs) == 0 {
 			continue
 		}
@@ -199,7 +199,7 @@ func FuzzIni(f *testing.F) {
 			"path": "/x", "section": section, "setting": setting, "value": value,
 			"key_val_separator": separator, "section_prefix": prefix, "section_suffix": suffix,
 		}}
-		if len(iniType{}.Declared().Schema().Validate(r)) > 0 {
+		if len(iniType{}.Schema().Validate(r)) > 0 {
 			t.Skip("not a setting")
 		}
 		p := placeOf(r)

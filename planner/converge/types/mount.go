@@ -17,7 +17,7 @@ type mountType struct {
 	recorded[mountType, mountBefore]
 }
 
-func (mountType) Declared() schema.Type { return schema.Mount{} }
+func (mountType) Schema() resource.Schema { return schema.Mount() }
 
 const mountinfoPath = "/proc/self/mountinfo"
 

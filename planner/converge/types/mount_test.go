@@ -163,12 +163,12 @@ func TestMountSchema(t *testing.T) {
 		{"/mnt", resource.Parameters{"device": "x", "options": ""}, "options: must not be empty"},
 		{"/mnt", resource.Parameters{"device": "x", "pass": int64(10)}, "pass: 10 is out of bounds"},
 	} {
-		errs := mountType{}.Declared().Schema().Validate(resource.Resource{Type: "mount", Title: tt.title, Parameters: tt.parameters})
+		errs := mountType{}.Schema().Validate(resource.Resource{Type: "mount", Title: tt.title, Parameters: tt.parameters})
 		if len(errs) != 1 || !strings.HasPrefix(errs[0].Error(), tt.want) {
 			t.Errorf("%s %v: %v, want %q", tt.title, tt.parameters, errs, tt.want)
 		}
 	}
-	if !(mountType{}).Declared().Schema().NeedsMachine || !(sysctlType{}).Declared().Schema().NeedsMachine {
+	if !(mountType{}).Schema().NeedsMachine || !(sysctlType{}).Schema().NeedsMachine {
 		t.Error("mount and sysctl must be refused in a sandbox")
 	}
 }

@@ -18,7 +18,7 @@ type packageType struct {
 	recorded[packageType, packageBefore]
 }
 
-func (packageType) Declared() schema.Type { return schema.Package{} }
+func (packageType) Schema() resource.Schema { return schema.Package() }
 
 func wantPackage(r resource.Resource) packageWant {
 	w := packageWant{name: schema.PackageName(r), ensure: r.Parameters.StringOr("ensure", "installed")}

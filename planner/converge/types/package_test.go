@@ -82,7 +82,7 @@ func TestPackageSchema(t *testing.T) {
 		{"vim", resource.Parameters{"provider": "yum"}, "provider"},
 	}
 	for _, tt := range tests {
-		errs := packageType{}.Declared().Schema().Validate(resource.Resource{Type: "package", Title: tt.title, Parameters: tt.parameters})
+		errs := packageType{}.Schema().Validate(resource.Resource{Type: "package", Title: tt.title, Parameters: tt.parameters})
 		if tt.wrong == "" && len(errs) > 0 || tt.wrong != "" && (len(errs) != 1 || errs[0].Attribute != tt.wrong) {
 			t.Errorf("%s %v: %v, want %q", tt.title, tt.parameters, errs, tt.wrong)
 		}

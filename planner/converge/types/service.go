@@ -18,7 +18,7 @@ type serviceType struct {
 	recorded[serviceType, serviceBefore]
 }
 
-func (serviceType) Declared() schema.Type { return schema.Service{} }
+func (serviceType) Schema() resource.Schema { return schema.Service() }
 
 // serviceManager is what serviceType needs of systemd and OpenRC.
 type serviceManager interface {

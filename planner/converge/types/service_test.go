@@ -99,7 +99,7 @@ func TestServiceSchema(t *testing.T) {
 		{"nginx", resource.Parameters{"provider": "upstart"}, "provider"},
 	}
 	for _, tt := range tests {
-		errs := serviceType{}.Declared().Schema().Validate(resource.Resource{Type: "service", Title: tt.title, Parameters: tt.parameters})
+		errs := serviceType{}.Schema().Validate(resource.Resource{Type: "service", Title: tt.title, Parameters: tt.parameters})
 		if tt.wrong == "" && len(errs) > 0 || tt.wrong != "" && (len(errs) != 1 || errs[0].Attribute != tt.wrong) {
 			t.Errorf("%s %v: %v, want %q", tt.title, tt.parameters, errs, tt.wrong)
 		}

@@ -22,7 +22,7 @@ type sysctlType struct {
 	recorded[sysctlType, sysctlBefore]
 }
 
-func (sysctlType) Declared() schema.Type { return schema.Sysctl{} }
+func (sysctlType) Schema() resource.Schema { return schema.Sysctl() }
 
 const sysctlDir = "/etc/sysctl.d"
 

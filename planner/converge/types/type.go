@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // Type is a configuration resource type. A new one is one new file and one line in the table of
@@ -21,8 +20,8 @@ import (
 // Methods are called by one goroutine at a time, with resources that passed the schema. They must leave nothing behind
 // when ctx ends, and must not show secrets in errors or differences.
 type Type interface {
-	// Declared returns what may be written of the type.
-	Declared() schema.Type
+	// Schema returns what may be written of the type.
+	Schema() resource.Schema
 	// Check reports how the node differs from r, without changing it. It returns no differences, and no error, when the
 	// node is in the desired state. It is called at plan time for drift, so it must be safe to run at any moment.
 	Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error)
@@ -37,7 +36,7 @@ type Type interface {
 	Undo(ctx context.Context, s *Session, title string, before json.RawMessage) error
 }
 
-// Resolver is implemented by types with schema.Named whose objects have several names, which only the node knows to be
+// Resolver is implemented by types with Schema.Target whose objects have several names, which only the node knows to be
 // one.
 type Resolver interface {
 	// Resolve returns the one name of an object on the node as it is now; a name that cannot be resolved is returned as it
@@ -54,7 +53,7 @@ type Sharer interface {
 	Shared(s *Session, before json.RawMessage) Shared
 }
 
-// Aimer is implemented by types with schema.Named that an earlier slipway knew fewer aims of.
+// Aimer is implemented by types with Schema.Target that an earlier slipway knew fewer aims of.
 type Aimer interface {
 	// Aim returns the aim of an entry of the ledger as it would be recorded now.
 	Aim(s *Session, title, recorded string, before json.RawMessage) (string, error)

@@ -18,7 +18,7 @@ type userType struct {
 	recorded[userType, userBefore]
 }
 
-func (userType) Declared() schema.Type { return schema.User{} }
+func (userType) Schema() resource.Schema { return schema.User() }
 
 // inclusive is the membership of a user who is in no other groups.
 const inclusive = "inclusive"
@@ -33,7 +33,7 @@ func wrapUser(name string, err error) error {
 
 func (userType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	name := schema.AccountName(r)
-	users, err := s.Users()
+	users, groups, err := s.Accounts()
 	if err != nil {
 		return nil, wrapUser(name, err)
 	}
@@ -43,10 +43,6 @@ func (userType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 	}
 	if !there {
 		return nil, nil
-	}
-	groups, err := s.Groups()
-	if err != nil {
-		return nil, wrapUser(name, err)
 	}
 	return compareUser(u, groups, r.Parameters), nil
 }

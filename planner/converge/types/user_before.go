@@ -54,11 +54,7 @@ func (userType) capture(_ context.Context, s *Session, r resource.Resource) (use
 
 func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 	b := userBefore{Name: schema.AccountName(r), Want: schema.AccountWanted(r)}
-	users, err := s.Users()
-	if err != nil {
-		return b, err
-	}
-	groups, err := s.Groups()
+	users, groups, err := s.Accounts()
 	if err != nil {
 		return b, err
 	}
@@ -92,11 +88,7 @@ func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 
 // widen takes down what r says something of for the first time.
 func (userType) widen(_ context.Context, s *Session, r resource.Resource, b *userBefore) error {
-	users, err := s.Users()
-	if err != nil {
-		return wrapUser(b.Name, err)
-	}
-	groups, err := s.Groups()
+	users, groups, err := s.Accounts()
 	if err != nil {
 		return wrapUser(b.Name, err)
 	}

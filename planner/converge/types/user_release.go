@@ -41,11 +41,7 @@ func (userType) release(
 }
 
 func (b userBefore) returning(s *Session, r resource.Resource) (resource.Parameters, error) {
-	users, err := s.Users()
-	if err != nil {
-		return nil, err
-	}
-	groups, err := s.Groups()
+	users, groups, err := s.Accounts()
 	if err != nil {
 		return nil, err
 	}
