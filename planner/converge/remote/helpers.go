@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-//go:generate go run ./build helpers
+//go:generate sh build.sh helpers
 
 //go:embed helpers
 var embedded embed.FS

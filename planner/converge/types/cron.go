@@ -18,7 +18,7 @@ import (
 // cronType looks after one job in a user's crontab. cron notices the change by itself: a file replaced by rename
 // gives its directory a new time of change, which cron watches.
 type cronType struct {
-	recorded[cronType, cronBefore]
+	recorded[cronType, *cronBefore]
 }
 
 func (cronType) Schema() resource.Schema { return schema.Cron() }
@@ -157,44 +157,45 @@ func (t cronType) compareOwner(s *Session, r resource.Resource, crontab string, 
 	return nil
 }
 
-func (t cronType) capture(_ context.Context, s *Session, r resource.Resource) (cronBefore, error) {
+func (t cronType) capture(_ context.Context, s *Session, r resource.Resource) (*cronBefore, error) {
 	b := cronBefore{User: schema.CronUser(r)}
 	crontab, err := t.crontab(s, r)
 	if errors.Is(err, errNoCron) && schema.WantsAbsent(r) {
-		return b, nil
+		return &b, nil
 	}
 	if err != nil {
-		return b, err
+		return &b, err
 	}
 	b.Crontab = crontab
 	find, err := t.find(r)
 	if err != nil {
-		return b, err
+		return &b, err
 	}
 	if b.entries, err = s.remember(r, crontab, find); err != nil {
-		return b, err
+		return &b, err
 	}
 	b.Empty = !b.File
 	if b.File {
 		f, err := s.readText(crontab)
 		if err != nil {
-			return b, err
+			return &b, err
 		}
 		b.Unended, b.Empty = !f.lines.ended(), len(f.lines) == 0
 		info, err := s.Lstat(crontab)
 		if err != nil {
-			return b, err
+			return &b, err
 		}
 		mode := info.Mode.Perm()
 		b.Mode, b.UID, b.GID = &mode, &info.UID, &info.GID
 	}
-	return b, b.note(r)
+	return &b, b.note(r)
 }
 
 // widen notes the job as it is about to be.
-func (t cronType) widen(ctx context.Context, s *Session, r resource.Resource, b *cronBefore) (err error) {
+func (t cronType) widen(ctx context.Context, s *Session, r resource.Resource, b *cronBefore) error {
 	if b.Crontab == "" { // cron was not installed
-		*b, err = t.capture(ctx, s, r)
+		now, err := t.capture(ctx, s, r)
+		*b = *now
 		return err
 	}
 	return b.note(r)
@@ -261,11 +262,11 @@ func (b cronBefore) find(title string) finder {
 	return findJob(title, func(j schema.CronJob) bool { return j.IsOneOf(b.Jobs) })
 }
 
-func (cronType) there(_ context.Context, s *Session, title string, b cronBefore) (bool, error) {
+func (cronType) there(_ context.Context, s *Session, title string, b *cronBefore) (bool, error) {
 	return s.findsIn(b.Crontab, b.find(title))
 }
 
-func (cronType) undo(_ context.Context, s *Session, title string, b cronBefore) error {
+func (cronType) undo(_ context.Context, s *Session, title string, b *cronBefore) error {
 	if b.Crontab == "" {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 
 // fileType manages files, directories and links.
 type fileType struct {
-	recorded[fileType, fileBefore]
+	recorded[fileType, *fileBefore]
 }
 
 func (fileType) Schema() resource.Schema { return schema.File() }

@@ -40,7 +40,7 @@ func (fileType) Shares(s *Session, r resource.Resource) (Shared, error) {
 }
 
 func (fileType) Shared(s *Session, before json.RawMessage) Shared {
-	b, err := decode[fileBefore](before)
+	b, err := decode[*fileBefore](before)
 	if err != nil || b.Shared == nil {
 		return Shared{}
 	}

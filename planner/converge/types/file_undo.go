@@ -55,17 +55,17 @@ func (fileType) said(r resource.Resource, kind string) []string {
 
 func (b fileBefore) says(name string) bool { return slices.Contains(b.Said, name) }
 
-func (t fileType) capture(_ context.Context, s *Session, r resource.Resource) (fileBefore, error) {
+func (t fileType) capture(_ context.Context, s *Session, r resource.Resource) (*fileBefore, error) {
 	b := fileBefore{Path: schema.FilePath(r)}
 	kind, info, err := look(s, b.Path)
 	if err != nil {
-		return b, err
+		return &b, err
 	}
 	b.is(kind, info)
 	b.Said = t.said(r, kind)
 	b.writes(s, r)
 	b.share(t, s, r)
-	return b, b.keep(s, r)
+	return &b, b.keep(s, r)
 }
 
 // is takes down what is there.
@@ -146,7 +146,7 @@ func (b fileBefore) check() error {
 	return nil
 }
 
-func (fileType) there(_ context.Context, s *Session, _ string, b fileBefore) (bool, error) {
+func (fileType) there(_ context.Context, s *Session, _ string, b *fileBefore) (bool, error) {
 	kind, _, err := look(s, b.Path)
 	if errors.Is(err, syscall.ENOTDIR) {
 		return false, nil
@@ -154,7 +154,7 @@ func (fileType) there(_ context.Context, s *Session, _ string, b fileBefore) (bo
 	return err == nil && kind != fileAbsent, err
 }
 
-func (fileType) undo(_ context.Context, s *Session, _ string, b fileBefore) error {
+func (fileType) undo(_ context.Context, s *Session, _ string, b *fileBefore) error {
 	if err := s.directoryGone(b.Path, fmt.Sprintf("the %s %s that was there before", b.Kind, b.Path)); err != nil {
 		if _, other := AsGone(err); other == nil && b.Kind == fileAbsent {
 			return nil
@@ -270,7 +270,7 @@ func (b fileBefore) attributes() system.Attributes {
 
 // Unmade reports of a file that was not there before that it is not there now.
 func Unmade(s *Session, before json.RawMessage) bool {
-	b, err := decode[fileBefore](before)
+	b, err := decode[*fileBefore](before)
 	if err != nil || b.Kind != fileAbsent {
 		return false
 	}

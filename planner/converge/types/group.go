@@ -15,7 +15,7 @@ import (
 
 // groupType is Puppet's group: a group of the node's own database. Its members are set from the side of the users.
 type groupType struct {
-	recorded[groupType, groupBefore]
+	recorded[groupType, *groupBefore]
 }
 
 func (groupType) Schema() resource.Schema { return schema.Group() }
@@ -46,11 +46,11 @@ func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Di
 	return nil, nil
 }
 
-func (groupType) capture(_ context.Context, s *Session, r resource.Resource) (groupBefore, error) {
+func (groupType) capture(_ context.Context, s *Session, r resource.Resource) (*groupBefore, error) {
 	groups, err := s.Groups()
 	b := captureGroup(groups, schema.AccountName(r), schema.AccountWanted(r))
 	b.Said = r.Parameters.Has("gid")
-	return b, err
+	return &b, err
 }
 
 // widen takes down the id when r is the first to say something of it.
@@ -138,14 +138,14 @@ func runShadow(ctx context.Context, s *Session, tool string, args ...string) err
 	return mustRun(ctx, s, system.Command{Argv: append([]string{tool}, args...)})
 }
 
-func (groupType) there(_ context.Context, s *Session, _ string, b groupBefore) (bool, error) {
+func (groupType) there(_ context.Context, s *Session, _ string, b *groupBefore) (bool, error) {
 	groups, err := s.Groups()
 	return groups[b.Name].Name != "", err
 }
 
 // undo deletes a group that slipway made, and gives one that was there before its id, or itself with its members, back.
-func (groupType) undo(ctx context.Context, s *Session, _ string, b groupBefore) error {
-	if err := undoGroup(ctx, s, b); err != nil {
+func (groupType) undo(ctx context.Context, s *Session, _ string, b *groupBefore) error {
+	if err := undoGroup(ctx, s, *b); err != nil {
 		return fmt.Errorf("group %q: %w", b.Name, err)
 	}
 	return nil

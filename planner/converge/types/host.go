@@ -15,7 +15,7 @@ import (
 // A line with the other kind of address (localhost has one for IPv4 and one for IPv6) is left alone, except that
 // `ensure = absent` removes all.
 type hostType struct {
-	recorded[hostType, hostBefore]
+	recorded[hostType, *hostBefore]
 }
 
 func (hostType) Schema() resource.Schema { return schema.Host() }
@@ -68,7 +68,7 @@ type hostBefore struct {
 
 // Aim takes the family of an entry without one from the line that is there: slipway wrote or removed it.
 func (hostType) Aim(s *Session, title, recorded string, before json.RawMessage) (string, error) {
-	e, err := decode[hostBefore](before)
+	e, err := decode[*hostBefore](before)
 	if err != nil || recorded != "" || e.Family != "" {
 		return recorded, err
 	}
@@ -97,10 +97,10 @@ func (hostType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 	return c.found, nil
 }
 
-func (hostType) capture(_ context.Context, s *Session, r resource.Resource) (hostBefore, error) {
+func (hostType) capture(_ context.Context, s *Session, r resource.Resource) (*hostBefore, error) {
 	e, err := s.remember(r, hosts.path, hostOf(r))
 	hosts.widen(&e, r, nil, nil)
-	return hostBefore{e, schema.HostFamily(r)}, err
+	return &hostBefore{e, schema.HostFamily(r)}, err
 }
 
 func (hostType) widen(_ context.Context, s *Session, r resource.Resource, b *hostBefore) error {
@@ -130,11 +130,11 @@ func (hostType) Apply(_ context.Context, s *Session, r resource.Resource) error 
 	return f.write(s, system.Attributes{})
 }
 
-func (hostType) there(_ context.Context, s *Session, title string, b hostBefore) (bool, error) {
+func (hostType) there(_ context.Context, s *Session, title string, b *hostBefore) (bool, error) {
 	return s.findsIn(hosts.path, findHost(title, b.Family))
 }
 
-func (hostType) undo(_ context.Context, s *Session, title string, b hostBefore) error {
+func (hostType) undo(_ context.Context, s *Session, title string, b *hostBefore) error {
 	return b.undo(s, findHost(title, b.Family), system.Attributes{}, func(l lines, found []span, former []block) lines {
 		return hosts.undo(l, found, former, b.Fields)
 	})

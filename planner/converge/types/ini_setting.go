@@ -19,7 +19,7 @@ import (
 // iniType looks after one setting of an ini file (the module puppetlabs-inifile). It changes the value in its line, and
 // keeps everything else byte for byte.
 type iniType struct {
-	recorded[iniType, iniBefore]
+	recorded[iniType, *iniBefore]
 }
 
 func (iniType) Schema() resource.Schema { return schema.IniSetting() }
@@ -65,15 +65,16 @@ func (iniType) Check(_ context.Context, s *Session, r resource.Resource) ([]Diff
 	return c.found, nil
 }
 
-func (iniType) capture(_ context.Context, s *Session, r resource.Resource) (b iniBefore, err error) {
+func (iniType) capture(_ context.Context, s *Session, r resource.Resource) (_ *iniBefore, err error) {
+	var b iniBefore
 	p := placeOf(r)
 	e, err := s.remember(r, p.Path, p.find)
 	if err != nil {
-		return b, err
+		return &b, err
 	}
 	f, err := s.readText(p.Path)
 	if err != nil {
-		return b, err
+		return &b, err
 	}
 	// A missing directory is an error of Apply: slipway makes none here, so it removes none either.
 	e.Made = nil
@@ -81,7 +82,7 @@ func (iniType) capture(_ context.Context, s *Session, r resource.Resource) (b in
 		entries: e, iniPlace: p, SectionThere: p.Section == "" || len(p.sections(f.lines)) > 0,
 		Blank: p.wantsBlank(f.lines), Unended: unended(f.lines),
 	}
-	return b, b.inherit(s)
+	return &b, b.inherit(s)
 }
 
 // inherit corrects b for a section, and for an end of the last line, that are there only because slipway made them for
@@ -91,7 +92,7 @@ func (b *iniBefore) inherit(s *Session) error {
 		if e.Type != "ini_setting" {
 			return false, nil
 		}
-		other, err := decode[iniBefore](e.Before)
+		other, err := decode[*iniBefore](e.Before)
 		b.Unended = cmp.Or(b.Unended, other.Unended)
 		if b.SectionThere && !other.SectionThere && other.Section == b.Section &&
 			other.Prefix == b.Prefix && other.Suffix == b.Suffix {
@@ -145,17 +146,16 @@ func ownIni(s *Session) (*iniBefore, error) {
 	if e == nil || len(e.Before) == 0 {
 		return nil, nil
 	}
-	b, err := decode[iniBefore](e.Before)
-	return &b, err
+	return decode[*iniBefore](e.Before)
 }
 
-func (iniType) there(_ context.Context, s *Session, _ string, b iniBefore) (bool, error) {
+func (iniType) there(_ context.Context, s *Session, _ string, b *iniBefore) (bool, error) {
 	return s.findsIn(b.Path, b.find)
 }
 
 // undo brings the setting's former lines back. All lines that it has now count as slipway's, because set wrote them
 // all.
-func (iniType) undo(_ context.Context, s *Session, _ string, b iniBefore) error {
+func (iniType) undo(_ context.Context, s *Session, _ string, b *iniBefore) error {
 	return b.undo(s, b.find, system.Attributes{}, b.restored)
 }
 

@@ -14,7 +14,7 @@ import (
 // mountType looks after a line of /etc/fstab and what is mounted. It never shows options to the commands that it runs,
 // because they may hold a password: mount(8) reads them from fstab.
 type mountType struct {
-	recorded[mountType, mountBefore]
+	recorded[mountType, *mountBefore]
 }
 
 func (mountType) Schema() resource.Schema { return schema.Mount() }
@@ -96,13 +96,13 @@ func mountState(should string, inFstab, live bool) string {
 	return "unmounted"
 }
 
-func (t mountType) capture(_ context.Context, s *Session, r resource.Resource) (mountBefore, error) {
+func (t mountType) capture(_ context.Context, s *Session, r resource.Resource) (*mountBefore, error) {
 	e, err := s.remember(r, fstab.path, findMount(r.Title))
 	b := mountBefore{entries: e}
 	if err == nil {
 		err = t.note(s, r, &b, nil)
 	}
-	return b, err
+	return &b, err
 }
 
 // widen takes down what is mounted, and parts of the line, when r is the first to say something of them.
@@ -229,7 +229,7 @@ func (t mountType) Refresh(ctx context.Context, s *Session, r resource.Resource)
 	return t.run(ctx, s, "remount", r.Title, "mount", "-o", "remount")
 }
 
-func (t mountType) there(_ context.Context, s *Session, title string, _ mountBefore) (bool, error) {
+func (t mountType) there(_ context.Context, s *Session, title string, _ *mountBefore) (bool, error) {
 	live, err := t.mounted(s, title)
 	if err != nil || live != nil {
 		return live != nil, err
@@ -239,7 +239,7 @@ func (t mountType) there(_ context.Context, s *Session, title string, _ mountBef
 
 // undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by
 // its line, and mounts again what was mounted.
-func (t mountType) undo(ctx context.Context, s *Session, title string, b mountBefore) error {
+func (t mountType) undo(ctx context.Context, s *Session, title string, b *mountBefore) error {
 	f, err := s.readText(fstab.path)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 // packageType is Puppet's package: software that the node's package manager installs.
 type packageType struct {
-	recorded[packageType, packageBefore]
+	recorded[packageType, *packageBefore]
 }
 
 func (packageType) Schema() resource.Schema { return schema.Package() }
@@ -129,15 +129,16 @@ func comparePackage(
 
 func packageError(w packageWant, err error) error { return fmt.Errorf("package %q: %w", w.name, err) }
 
-func (t packageType) capture(ctx context.Context, s *Session, r resource.Resource) (b packageBefore, err error) {
+func (t packageType) capture(ctx context.Context, s *Session, r resource.Resource) (_ *packageBefore, err error) {
+	var b packageBefore
 	want := wantPackage(r)
 	m, provider, err := managerOf(s, r)
 	if err != nil {
-		return b, packageError(want, err)
+		return &b, packageError(want, err)
 	}
 	state, err := m.state(ctx, s, want.name)
 	if err != nil {
-		return b, packageError(want, err)
+		return &b, packageError(want, err)
 	}
 	b = packageBefore{
 		Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,
@@ -148,7 +149,7 @@ func (t packageType) capture(ctx context.Context, s *Session, r resource.Resourc
 	}
 	differences, err := t.Check(ctx, s, r)
 	if err != nil {
-		return b, err
+		return &b, err
 	}
 	others, err := alongside(s, provider, want)
 	if err == nil {
@@ -157,7 +158,7 @@ func (t packageType) capture(ctx context.Context, s *Session, r resource.Resourc
 	if err != nil {
 		err = packageError(want, err)
 	}
-	return b, err
+	return &b, err
 }
 
 // Resolve leaves the node's own architecture out of the name, where dpkg's database says it.
@@ -266,7 +267,7 @@ func (packageType) widen(_ context.Context, _ *Session, _ resource.Resource, b *
 func (packageType) Resume(
 	ctx context.Context, s *Session, before json.RawMessage, undo bool,
 ) ([]Difference, error) {
-	b, err := decode[packageBefore](before)
+	b, err := decode[*packageBefore](before)
 	if err != nil {
 		return nil, err
 	}
@@ -279,10 +280,10 @@ func (packageType) Resume(
 	if undo {
 		was, err = m.finish(ctx, s)
 	} else {
-		was, err = m.restore(ctx, s, b)
+		was, err = m.restore(ctx, s, *b)
 	}
 	if err == nil {
-		err = companionsInOrder(ctx, s, m, b)
+		err = companionsInOrder(ctx, s, m, *b)
 	}
 	if err != nil {
 		return nil, packageError(w, err)
@@ -303,11 +304,11 @@ func (packageType) verifyCompanions(ctx context.Context, s *Session, r resource.
 	if e == nil {
 		return nil
 	}
-	b, err := decode[packageBefore](e.Before)
+	b, err := decode[*packageBefore](e.Before)
 	if err != nil {
 		return err
 	}
-	if err := companionsInOrder(ctx, s, m, b); err != nil {
+	if err := companionsInOrder(ctx, s, m, *b); err != nil {
 		return errors.Join(err, transaction)
 	}
 	return nil
@@ -328,7 +329,7 @@ func companionsInOrder(ctx context.Context, s *Session, m packageManager, b pack
 	return nil
 }
 
-func (packageType) there(ctx context.Context, s *Session, _ string, b packageBefore) (bool, error) {
+func (packageType) there(ctx context.Context, s *Session, _ string, b *packageBefore) (bool, error) {
 	m, _, err := findManager(s, b.Provider)
 	if err != nil {
 		return false, err
@@ -340,7 +341,7 @@ func (packageType) there(ctx context.Context, s *Session, _ string, b packageBef
 // undo purges what slipway installed, with what came along and nothing else needs now. A package that was there before
 // stays, in the version that it has by now; one that was there and was taken away comes back, in its former version if
 // that can still be had.
-func (packageType) undo(ctx context.Context, s *Session, _ string, b packageBefore) error {
+func (packageType) undo(ctx context.Context, s *Session, _ string, b *packageBefore) error {
 	w := packageWant{name: b.Name}
 	m, _, err := findManager(s, b.Provider)
 	if err != nil {
@@ -350,7 +351,7 @@ func (packageType) undo(ctx context.Context, s *Session, _ string, b packageBefo
 		return nil // it was to be absent, and was
 	}
 	cutOff := finishOthers(ctx, s, m)
-	if err := m.undo(ctx, s, b); err != nil {
+	if err := m.undo(ctx, s, *b); err != nil {
 		return packageError(w, errors.Join(err, cutOff))
 	}
 	return nil

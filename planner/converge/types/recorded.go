@@ -8,7 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// recorded is embedded by a type T that describes what was there before as a B. It gives T the methods of [Type],
+// recorded is embedded by a type T that describes what was there before as a B, a pointer so that all
+// types share one code. It gives T the methods of [Type],
 // [Finder], [Widener] and [Releaser] that take or return the text of that in the ledger.
 type recorded[T capturer[B], B any] struct{}
 
@@ -20,28 +21,35 @@ type capturer[B any] interface {
 }
 
 type widener[B any] interface {
-	widen(ctx context.Context, s *Session, r resource.Resource, before *B) error
+	widen(ctx context.Context, s *Session, r resource.Resource, before B) error
 }
 
 type releaser[B any] interface {
-	release(ctx context.Context, s *Session, r resource.Resource, before *B) (resource.Parameters, error)
+	release(ctx context.Context, s *Session, r resource.Resource, before B) (resource.Parameters, error)
 }
 
-// decode reads what a type recorded.
+// decode reads what a type recorded: B is a pointer.
 func decode[B any](before json.RawMessage) (b B, err error) {
-	if err = json.Unmarshal(before, &b); err == nil {
-		if c, ok := any(b).(interface{ check() error }); ok {
-			err = c.check()
-		}
+	err = decodeTo(&b, before)
+	return b, err
+}
+
+func decodeTo(b any, before json.RawMessage) error {
+	if string(before) == "null" {
+		before = json.RawMessage("{}")
+	}
+	err := json.Unmarshal(before, b)
+	if f, ok := b.(**fileBefore); ok && err == nil {
+		err = (*f).check()
 	}
 	if err != nil {
 		err = fmt.Errorf("the ledger's record of what was there before: %w", err)
 	}
-	return b, err
+	return err
 }
 
 // encode returns a record as the ledger has it.
-func encode[B any](b B, err error) (json.RawMessage, error) {
+func encode(b any, err error) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +59,8 @@ func encode[B any](b B, err error) (json.RawMessage, error) {
 // Capture implements [Type].
 func (recorded[T, B]) Capture(ctx context.Context, s *Session, r resource.Resource) (json.RawMessage, error) {
 	var t T
-	return encode(t.capture(ctx, s, r))
+	b, err := t.capture(ctx, s, r)
+	return encode(b, err)
 }
 
 // Widen implements [Widener].
@@ -65,7 +74,7 @@ func (recorded[T, B]) Widen(
 	}
 	b, err := decode[B](before)
 	if err == nil {
-		err = w.widen(ctx, s, r, &b)
+		err = w.widen(ctx, s, r, b)
 	}
 	return encode(b, err)
 }
@@ -81,7 +90,7 @@ func (recorded[T, B]) Release(
 	}
 	b, err := decode[B](before)
 	if err == nil {
-		returning, err = released.release(ctx, s, r, &b)
+		returning, err = released.release(ctx, s, r, b)
 	}
 	rest, err = encode(b, err)
 	return returning, rest, err

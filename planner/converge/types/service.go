@@ -15,7 +15,7 @@ import (
 
 // serviceType is Puppet's service: whether a service runs, and whether it is started at boot.
 type serviceType struct {
-	recorded[serviceType, serviceBefore]
+	recorded[serviceType, *serviceBefore]
 }
 
 func (serviceType) Schema() resource.Schema { return schema.Service() }
@@ -228,11 +228,11 @@ func compareService(is serviceState, want serviceWant) []Difference {
 	return out
 }
 
-func (t serviceType) capture(ctx context.Context, s *Session, r resource.Resource) (serviceBefore, error) {
+func (t serviceType) capture(ctx context.Context, s *Session, r resource.Resource) (*serviceBefore, error) {
 	_, provider, unit, is, err := t.stateOf(ctx, s, r)
 	b := serviceBefore{Unit: unit, Provider: provider, Exists: is.exists}
 	b.widen(wantService(r), is)
-	return b, err
+	return &b, err
 }
 
 // widen takes down what r says something of for the first time.
@@ -366,7 +366,7 @@ func (t serviceType) Refresh(ctx context.Context, s *Session, r resource.Resourc
 	return nil
 }
 
-func (serviceType) there(ctx context.Context, s *Session, _ string, b serviceBefore) (bool, error) {
+func (serviceType) there(ctx context.Context, s *Session, _ string, b *serviceBefore) (bool, error) {
 	m, _, err := findServiceManager(s, b.Provider)
 	if err != nil {
 		return false, err
@@ -378,7 +378,7 @@ func (serviceType) there(ctx context.Context, s *Session, _ string, b serviceBef
 // undo brings back whether the service ran and was enabled, as far as the resource has said something of it. One that
 // did not exist before slipway is stopped, and disabled if slipway saw to that, so that nothing of it is left when its
 // files go; one that is gone needs nothing.
-func (serviceType) undo(ctx context.Context, s *Session, _ string, b serviceBefore) error {
+func (serviceType) undo(ctx context.Context, s *Session, _ string, b *serviceBefore) error {
 	fail := func(err error) error { return fmt.Errorf("service %q: %w", b.Unit, err) }
 	m, _, err := findServiceManager(s, b.Provider)
 	if err != nil {
@@ -389,7 +389,7 @@ func (serviceType) undo(ctx context.Context, s *Session, _ string, b serviceBefo
 		return fail(err)
 	}
 	is := states[b.Unit]
-	if todo := undoService(is, b); todo.active != "" || todo.enabled != "" {
+	if todo := undoService(is, *b); todo.active != "" || todo.enabled != "" {
 		if err := m.set(ctx, s, b.Unit, is, todo); err != nil {
 			return fail(err)
 		}

@@ -19,7 +19,7 @@ import (
 // sysctlType looks after a kernel parameter: its live value, below /proc/sys, and a file of its own in /etc/sysctl.d
 // that sets it at boot.
 type sysctlType struct {
-	recorded[sysctlType, sysctlBefore]
+	recorded[sysctlType, *sysctlBefore]
 }
 
 func (sysctlType) Schema() resource.Schema { return schema.Sysctl() }
@@ -144,32 +144,33 @@ func (sysctlType) contradicted(s *Session, r resource.Resource) (string, error) 
 	return value + " by " + by + ", which is read later", nil
 }
 
-func (t sysctlType) capture(_ context.Context, s *Session, r resource.Resource) (b sysctlBefore, err error) {
+func (t sysctlType) capture(_ context.Context, s *Session, r resource.Resource) (_ *sysctlBefore, err error) {
+	var b sysctlBefore
 	if b.Live, err = t.live(s, r.Title); err != nil {
-		return b, err
+		return &b, err
 	}
 	if r.Sensitive() || !utf8.ValidString(b.Live) { // JSON cannot hold anything else
 		file, err := schema.SysctlPath(r.Title)
 		if err != nil {
-			return b, err
+			return &b, err
 		}
 		b.Live = ""
 		if b.LiveKept, err = s.Keep(file); err != nil {
-			return b, err
+			return &b, err
 		}
 	}
 	file := sysctlFile(r.Title)
 	there, err := s.Exists(file)
 	if err != nil {
-		return b, err
+		return &b, err
 	}
 	if there {
 		if b.File, err = s.Keep(file); err != nil {
-			return b, err
+			return &b, err
 		}
 	}
 	b.Made, err = s.MissingAbove(file)
-	return b, err
+	return &b, err
 }
 
 func (t sysctlType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
@@ -235,12 +236,12 @@ func (sysctlType) set(ctx context.Context, s *Session, key, value string) error 
 	return nil
 }
 
-func (t sysctlType) there(_ context.Context, s *Session, title string, _ sysctlBefore) (bool, error) {
+func (t sysctlType) there(_ context.Context, s *Session, title string, _ *sysctlBefore) (bool, error) {
 	return s.Exists(sysctlFile(title))
 }
 
-func (t sysctlType) undo(ctx context.Context, s *Session, title string, b sysctlBefore) error {
-	left := t.undoFile(s, title, b)
+func (t sysctlType) undo(ctx context.Context, s *Session, title string, b *sysctlBefore) error {
+	left := t.undoFile(s, title, *b)
 	if _, err := AsGone(left); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // userType is Puppet's user: a user of the node's own database.
 type userType struct {
-	recorded[userType, userBefore]
+	recorded[userType, *userBefore]
 }
 
 func (userType) Schema() resource.Schema { return schema.User() }

@@ -47,9 +47,9 @@ type userBefore struct {
 // userAttributes are the parameters whose former values can be brought back.
 var userAttributes = []string{"uid", "gid", "groups", "comment", "home", "shell", "password"}
 
-func (userType) capture(_ context.Context, s *Session, r resource.Resource) (userBefore, error) {
+func (userType) capture(_ context.Context, s *Session, r resource.Resource) (*userBefore, error) {
 	b, err := captureUser(s, r)
-	return b, wrapUser(b.Name, err)
+	return &b, wrapUser(b.Name, err)
 }
 
 func captureUser(s *Session, r resource.Resource) (userBefore, error) {

@@ -10,13 +10,13 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-func (userType) there(_ context.Context, s *Session, _ string, b userBefore) (bool, error) {
+func (userType) there(_ context.Context, s *Session, _ string, b *userBefore) (bool, error) {
 	users, err := s.Users()
 	return users[b.Name].Name != "", err
 }
 
-func (userType) undo(ctx context.Context, s *Session, _ string, b userBefore) error {
-	return wrapUser(b.Name, undoUser(ctx, s, b))
+func (userType) undo(ctx context.Context, s *Session, _ string, b *userBefore) error {
+	return wrapUser(b.Name, undoUser(ctx, s, *b))
 }
 
 // undoUser deletes a user that slipway made, and gives one that was there before what it had, or itself, back. The

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Puts the helpers that the provider carries into the directory that it is given, where package remote embeds them:
+# static, stripped, compressed, and the same bytes from the same source on every machine. Needs go and gzip.
+set -eu
+source=github.com/slipway/terraform-provider-slipway/planner/converge/slipway-helper
+limit=4500000 # bytes of a helper, before compression
+for platform in ${HELPER_PLATFORMS:-linux/amd64 linux/arm64}; do
+	helper=$1/helper-${platform%/*}-${platform#*/}
+	trap 'rm -f "$helper" "$helper.new"' EXIT
+	# No flags and no tuning of this machine: they would change the bytes.
+	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} GOFLAGS='' GOAMD64=v1 GOARM64=v8.0 \
+		go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o "$helper" "$source"
+	size=$(wc -c <"$helper")
+	if [ "$size" -gt "$limit" ]; then
+		echo "helper for $platform has $size bytes: at most $limit are allowed, so find what it imports" >&2
+		exit 1
+	fi
+	gzip -9 -n <"$helper" >"$helper.new" # neither time nor name goes in
+	mv "$helper.new" "$helper.gz"
+	rm "$helper"
+	echo "$helper.gz: $(wc -c <"$helper.gz") bytes"
+done
