@@ -134,7 +134,10 @@ var (
 		"percent_successful_nodes": types.Int64Type, "minimum_successful_nodes": types.Int64Type,
 		"maximum_failed_nodes": types.Int64Type}}
 	rollingType = types.ObjectType{AttrTypes: map[string]attr.Type{"max_parallel": types.Int64Type,
-		"lock": types.StringType, "unlock": types.StringType, "lock_new_nodes": types.BoolType, "node_order": textsType}}
+		"lock": types.StringType, "unlock": types.StringType, "lock_new_nodes": types.BoolType, "node_order": textsType,
+		"batches": textsType, "health_check": checkType, "soak": types.StringType}}
+	checkType = types.ObjectType{AttrTypes: map[string]attr.Type{"command": types.StringType,
+		"timeout": types.StringType, "retries": types.Int64Type, "interval": types.StringType}}
 	groupType = types.ObjectType{AttrTypes: map[string]attr.Type{
 		"name": types.StringType, "critical": types.BoolType, "depends_on_groups": textsType,
 		"selectors":        types.ListType{ElemType: selectorType},
@@ -200,7 +203,18 @@ func rollingValue(r *site.Rolling) attr.Value {
 	return types.ObjectValueMust(rollingType.AttrTypes, map[string]attr.Value{
 		"max_parallel": types.Int64Value(int64(r.MaxParallel)), "lock": types.StringPointerValue(given(r.Lock)),
 		"unlock": types.StringPointerValue(given(r.Unlock)), "lock_new_nodes": types.BoolValue(!r.SpareNew),
-		"node_order": textsValue(r.NodeOrder),
+		"node_order": textsValue(r.NodeOrder), "batches": textsValue(r.Batches), "health_check": checkValue(r.HealthCheck),
+		"soak": durationValue(r.Soak),
+	})
+}
+
+func checkValue(h *site.HealthCheck) attr.Value {
+	if h == nil {
+		return types.ObjectNull(checkType.AttrTypes)
+	}
+	return types.ObjectValueMust(checkType.AttrTypes, map[string]attr.Value{
+		"command": types.StringValue(h.Command), "timeout": durationValue(h.Timeout),
+		"retries": types.Int64Value(int64(h.Retries)), "interval": durationValue(h.Interval),
 	})
 }
 

@@ -134,8 +134,8 @@ func (d *desired) checkBatchedCalls(p *Plan, g Group, last []int) (errs invalid.
 	return errs
 }
 
-// describeBatches describes the batches of a group, one in each line, as far as their nodes are among those given, sorted:
-// `batch 1 of 2: 1 node (n1), then health check "true", soak 10m, health check`.
+// describeBatches describes the batches of a group, one in each line, as far as their nodes are among those given,
+// which are sorted: `batch 1 of 2: 1 node (n1), then health check, soak 10m0s, health check`.
 func (g Group) describeBatches(nodes []string) (lines []string) {
 	for i, batch := range g.Batches {
 		batch = slices.DeleteFunc(slices.Clone(batch), func(n string) bool {
@@ -166,7 +166,7 @@ func (g Group) title() string {
 // then returns what follows each batch.
 func then(r *site.Rolling) (out []string) {
 	if r.HealthCheck != nil {
-		out = append(out, fmt.Sprintf("health check %q", cut(r.HealthCheck.Command)))
+		out = append(out, "health check `"+cut(r.HealthCheck.Command)+"`")
 	}
 	if r.Soak > 0 {
 		out = append(out, "soak "+r.Soak.String())

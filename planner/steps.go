@@ -25,9 +25,9 @@ func (p *Plan) Steps() []string {
 	return lines
 }
 
-// Lines describes the plan: one line for each phase and each batch, in the order of the run, with counts and titles. A line lists at
-// most 12 resources of each kind, more only where overrides change them, and 8 nodes, and cuts long titles. An empty
-// plan has no lines.
+// Lines describes the plan: one line for each phase and each batch, in the order of the run, with counts and titles. A
+// line lists at most 12 resources of each kind, more only where overrides change them, and 8 nodes, and cuts long
+// titles. An empty plan has no lines.
 func (p *Plan) Lines() []string {
 	groups := make(map[string]Group, len(p.Groups))
 	for _, g := range p.Groups {

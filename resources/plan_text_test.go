@@ -556,3 +556,48 @@ func TestTextFailureBudget(t *testing.T) {
 		t.Errorf("a budget without limits:\n%s", text)
 	}
 }
+
+// A plan shows batches, health checks and soaks, and the apply does what it shows: a canary that fails is the last node.
+func TestTextBatches(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c", "d")
+	c := newCommandLine(t)
+	config := func(rolling string) string {
+		group := "resource \"slipway_group\" \"all\" {\n  name = \"all\"\n  critical = true\n  selectors = []\n" +
+			"  rolling = { max_parallel = 2, " + rolling + " }\n}\n"
+		return s.config([]string{"a", "b", "c", "d"}, []string{"app"},
+			group+files("app", map[string]string{"/etc/app": "x\n"}), "  groups = [slipway_group.all]")
+	}
+	prepare := "all (critical): prepare 4 nodes (a, b, c, d); no further batch is started once one has failed"
+	c.configure(config(`batches = ["1", "10%", "100%"], soak = "1s", health_check = { command = "works", timeout = "5s", retries = 2, interval = "2s" }`))
+	c.shows(c.changes(), 1, []string{prepare,
+		"all (critical): batch 1 of 2: 1 node (a), then health check `works`, soak 1s, health check",
+		"all (critical): batch 2 of 2: 3 nodes (b, c, d), then health check `works`, soak 1s, health check",
+		"all (critical): each batch: node phase, 2 nodes at a time: 4 changes on 4 nodes: create file[/etc/app] on 4",
+	}, "a", "b", "c", "d")
+	text := strings.Join(strings.Fields(c.failingApply()), " ") // commands cannot be run in a sandbox
+	if !strings.Contains(text, "3 nodes not deployed: batch 1 failed") || s.content("a", "etc/app") != "x\n" ||
+		s.content("b", "etc/app") != "-" {
+		t.Errorf("the canary was not checked, or nodes behind it were started:\n%s", text)
+	}
+	c.configure(config(`batches = ["50%"], soak = "1s"`))
+	c.shows(c.changes(), 1, []string{prepare,
+		"all (critical): batch 1 of 2: 2 nodes (a, b), then soak 1s", "all (critical): batch 2 of 2: 2 nodes (c, d), then soak 1s",
+		"all (critical): each batch: node phase, 2 nodes at a time: 4 changes on 4 nodes: create file[/etc/app] on 4",
+	}, "a", "b", "c", "d")
+	c.apply()
+	c.empty()
+	for rolling, want := range map[string]string{
+		`batches = ["50%", "10%"]`:          `rolling.batches[1]: "10%" adds no node to the batch before`,
+		`batches = ["110%"]`:                `rolling.batches[0]: "110%" is more than all nodes`,
+		`batches = ["100%", "5"]`:           `rolling.batches[1]: "5" comes after "100%"`,
+		`batches = ["half"]`:                `rolling.batches[0]: "half" is not a share of the nodes`,
+		`soak = "often"`:                    `"often" is not a duration`,
+		`health_check = { timeout = "1s" }`: `"command" is required`,
+	} {
+		c.configure(config(rolling))
+		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) || strings.Count(text, "Error:") != 1 {
+			t.Errorf("%s: no error %q, or another one:\n%s", rolling, want, text)
+		}
+
+	}
+}

@@ -21,11 +21,11 @@ type outcomeFlags struct {
 
 func (f *outcomeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "outcomes", "",
-		"YAML file with the outcomes: phase: {node: success|failure|timeout}, the phases being prepare and deploy")
+		"YAML file with the outcomes: phase: {node: success|failure|timeout}, the phases being prepare, deploy and health_check")
 	cmd.Flags().StringArrayVar(&f.fail, "fail", nil,
-		"node that fails, as NODE or NODE:prepare (it does not answer) or NODE:deploy (a task fails); may be repeated")
+		"node that fails, as NODE or NODE:prepare (it does not answer) or NODE:deploy (a task fails) or NODE:health_check; may be repeated")
 	cmd.Flags().StringArrayVar(&f.timeout, "timeout", nil,
-		"node that does not finish in time, as NODE (in deploy), NODE:prepare or NODE:deploy; may be repeated")
+		"node that does not finish in time, as NODE (in deploy), NODE:prepare, NODE:deploy or NODE:health_check; may be repeated")
 }
 
 func (f *outcomeFlags) given() bool { return f.file != "" || len(f.fail) > 0 || len(f.timeout) > 0 }
@@ -42,7 +42,7 @@ func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.
 		if err != nil {
 			return nil, inputError(err)
 		}
-		if out, err = document.ParseOutcomes(read, simulate.Phases(), simulate.Results(), nodes); err != nil {
+		if out, err = document.ParseOutcomes(read, simulate.Scripted(), simulate.Results(), nodes); err != nil {
 			return nil, inputError(err)
 		}
 	}
@@ -57,8 +57,8 @@ func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.
 			if !named {
 				phase = string(flag.usual)
 			}
-			if !slices.Contains(simulate.Phases(), simulate.Phase(phase)) {
-				return nil, inputError(fmt.Errorf("--%s %s: %q is not a phase; write prepare or deploy", flag.name,
+			if !slices.Contains(simulate.Scripted(), simulate.Phase(phase)) {
+				return nil, inputError(fmt.Errorf("--%s %s: %q is not a phase; write prepare, deploy or health_check", flag.name,
 					value, phase))
 			}
 			if !slices.Contains(nodes, node) {

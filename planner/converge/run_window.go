@@ -90,7 +90,7 @@ func (x *session) lock(ctx context.Context) *SessionError {
 	if x.catalog.Lock == "" {
 		return nil
 	}
-	out, err := x.window(ctx, x.catalog.Lock)
+	out, err := x.window(ctx, x.catalog.Lock, 0)
 	if err != nil {
 		// It may have locked or not; the mark stays, so that the next run unlocks first.
 		return &SessionError{Code: CodeLock, Message: "lock: " + err.Error() + "; no resource was touched"}
@@ -128,7 +128,7 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 		case <-ctx.Done():
 		}
 	})()
-	out, err := x.window(ctx, command)
+	out, err := x.window(ctx, command, 0)
 	if err == nil && out.Status != 0 {
 		err = fmt.Errorf("the command ended with status %d%s", out.Status, printed(out))
 	}
@@ -144,9 +144,11 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 	return nil
 }
 
-func (x *session) window(ctx context.Context, command string) (system.Output, error) {
+// window runs a command; a timeout of 0 is that of all commands.
+func (x *session) window(ctx context.Context, command string, timeout time.Duration) (system.Output, error) {
 	x.sys.Log = nil
-	out, err := x.sys.Run(ctx, system.Command{Argv: []string{"/bin/sh", "-c", command}, EndsWithSession: true})
+	out, err := x.sys.Run(ctx, system.Command{Argv: []string{"/bin/sh", "-c", command}, Timeout: timeout,
+		EndsWithSession: true})
 	x.sys.Forget()
 	return out, err
 }
@@ -154,9 +156,12 @@ func (x *session) window(ctx context.Context, command string) (system.Output, er
 // checkHealth runs a health check until it succeeds or was run often enough.
 func (x *session) checkHealth(ctx context.Context, h HealthCheck) *SessionError {
 	for runs := 1; ; runs++ {
-		err := x.healthy(ctx, h)
-		if err == nil {
+		out, err := x.window(ctx, h.Command, h.Timeout)
+		switch {
+		case err == nil && out.Status == 0:
 			return nil
+		case err == nil:
+			err = fmt.Errorf("the command ended with status %d%s", out.Status, printed(out))
 		}
 		if runs > h.Retries || ctx.Err() != nil {
 			return &SessionError{Code: CodeHealth, Message: fmt.Sprintf("health check: %v (run %d of %d)", err, runs,
@@ -169,22 +174,6 @@ func (x *session) checkHealth(ctx context.Context, h HealthCheck) *SessionError 
 			pause.Stop()
 		}
 	}
-}
-
-// healthy runs a health check once.
-func (x *session) healthy(ctx context.Context, h HealthCheck) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("its timeout of %s is over", h.Timeout))
-	defer cancel()
-	out, err := x.window(ctx, h.Command)
-	switch {
-	case context.Cause(ctx) != nil:
-		return fmt.Errorf("the command was ended: %w%s", context.Cause(ctx), printed(out))
-	case err != nil:
-		return err
-	case out.Status != 0:
-		return fmt.Errorf("the command ended with status %d%s", out.Status, printed(out))
-	}
-	return nil
 }
 
 // printed returns what a command printed, for an error.

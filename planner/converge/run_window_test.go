@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
@@ -218,5 +219,46 @@ func TestOneWindowForManySessions(t *testing.T) {
 	}
 	if want := []string{"drain", "apply a", "apply b", "apply a", "apply b", "undrain"}; !slices.Equal(w.ran, want) {
 		t.Errorf("ran %q, want %q", w.ran, want)
+	}
+}
+
+// TestHealthCheck runs the check at the end, again while it fails, and only as often as it is asked to.
+func TestHealthCheck(t *testing.T) {
+	for name, test := range map[string]struct {
+		fails, retries int
+		mode           Mode
+		items          []Item
+		ran            []string
+		message        string
+	}{
+		"works":         {mode: Check, ran: []string{"works"}},
+		"after work":    {mode: Apply, items: []Item{item("plain[a]", "value", "1")}, ran: []string{"apply a", "works"}},
+		"comes up":      {mode: Check, fails: 2, retries: 2, ran: []string{"works", "works", "works"}},
+		"does not":      {mode: Check, fails: 9, retries: 1, ran: []string{"works", "works"}, message: "health check: the command ended with status 3; it printed: it says so (run 2 of 2)"},
+		"not run again": {mode: Check, fails: 1, ran: []string{"works"}, message: "health check: the command ended with status 3; it printed: it says so (run 1 of 1)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWindow(t)
+			commands := w.Commands
+			w.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
+				if c.Timeout != time.Second {
+					t.Errorf("the timeout is %s", c.Timeout)
+				}
+				w.status["works"] = 0
+				if test.fails--; test.fails >= 0 {
+					w.status["works"] = 3
+				}
+				return commands(ctx, c)
+			}
+			_, summary := w.session(t.Context(), Catalog{Mode: test.mode, Items: test.items,
+				Health: &HealthCheck{Command: "works", Timeout: time.Second, Retries: test.retries, Interval: time.Millisecond}})
+			message := ""
+			if summary.Error != nil && summary.Error.Code == CodeHealth {
+				message = summary.Error.Message
+			}
+			if !slices.Equal(w.ran, test.ran) || message != test.message {
+				t.Errorf("ran %q, want %q; %q, want %q; %v", w.ran, test.ran, message, test.message, summary.Error)
+			}
+		})
 	}
 }

@@ -28,6 +28,12 @@ const (
 // Phases returns both, in order.
 func Phases() []Phase { return []Phase{Prepare, Deploy} }
 
+// HealthCheck is scripted like a phase; a node that fails it fails in deploy.
+const HealthCheck Phase = "health_check"
+
+// Scripted returns what can be scripted: the phases and the health check.
+func Scripted() []Phase { return append(Phases(), HealthCheck) }
+
 // Result is the outcome of one phase on one node.
 type Result string
 
@@ -143,11 +149,13 @@ func changes(s site.Site) (*planner.Plan, error) {
 		p.Groups, p.Phases = append(p.Groups, g), append(p.Phases, prepare, deploy)
 	}
 	p.MayFail = s.FailureBudget.Of(len(owned))
+	p.SetBatches(groups)
 	return p, nil
 }
 
 // play runs a program, and returns the steps of its groups as far as they show in commands: who was worked on, and who
-// did not succeed. Sessions end at once, but for those that do not end in time: theirs passes when nothing else runs.
+// did not succeed. Sessions end at once, but for soaks and those that do not end in time: theirs passes when nothing
+// else runs, the shortest first.
 func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Report) {
 	steps := make(map[string]map[Phase]*Step, len(program.Groups))
 	for _, g := range program.Groups {
@@ -169,11 +177,11 @@ func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Re
 			case run.Fail: // its time was up before it started
 				steps[c.Group][Phase(c.Call)].take(c.Node, Timeout)
 			case run.Start:
-				result := o[Phase(c.Call)][c.Node]
-				if c.Purpose == run.Work {
+				result := o.of(c)
+				if c.Purpose == run.Work && c.Node != "" {
 					steps[c.Group][Phase(c.Call)].take(c.Node, result)
 				}
-				if c.Purpose == run.Work && result == Timeout {
+				if c.Purpose == run.Work && (result == Timeout || c.Session.Kind == run.Soak) {
 					late = append(late, c)
 				} else {
 					ending = append(ending, c)
@@ -181,6 +189,7 @@ func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Re
 			}
 		}
 		if len(ending) == 0 { // a run that is not over has a session that runs
+			slices.SortStableFunc(late, func(a, b run.Command) int { return a.Until.Compare(b.Until) })
 			ending, late = late[:1], late[1:]
 			clock = ending[0].Until
 		}
@@ -190,10 +199,18 @@ func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Re
 	}
 }
 
+// of returns what is scripted for a session.
+func (o Outcomes) of(c run.Command) Result {
+	if c.Session.Kind == run.Check {
+		return o[HealthCheck][c.Node]
+	}
+	return o[Phase(c.Call)][c.Node]
+}
+
 // result is how a session ends.
 func (o Outcomes) result(c run.Command) run.Result {
 	r := run.Result{Outcome: run.Succeeded, Sent: true}
-	scripted := o[Phase(c.Call)][c.Node]
+	scripted := o.of(c)
 	switch {
 	case c.Purpose != run.Work:
 	case scripted == Timeout:
@@ -212,7 +229,7 @@ func (o Outcomes) result(c run.Command) run.Result {
 
 var errFailed = errors.New("the outcomes say so")
 
-// take adds a node to a step that works on it.
+// take adds a node to a step that works on it, or checks it after that.
 func (s *Step) take(node string, result Result) {
 	s.Nodes = append(s.Nodes, node)
 	switch result {
@@ -231,7 +248,7 @@ func (o Outcomes) validate(nodes []site.Node) invalid.Errors {
 	for _, n := range nodes {
 		known[n.Name] = true
 	}
-	for _, phase := range Phases() {
+	for _, phase := range Scripted() {
 		for node := range o[phase] {
 			if !known[node] {
 				errs = append(errs, invalid.Error{Object: "node", Name: node, Attribute: string(phase),
@@ -250,6 +267,7 @@ func judged(g strategy.GroupReport, steps map[Phase]*Step) []Step {
 	for _, phase := range Phases() {
 		s := *steps[phase]
 		slices.Sort(s.Nodes)
+		s.Nodes = slices.Compact(s.Nodes) // those that were checked are there twice
 		slices.Sort(s.Failed)
 		slices.Sort(s.TimedOut)
 		failedIn := strategy.Deployed

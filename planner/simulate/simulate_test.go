@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -142,6 +143,27 @@ func TestRolling(t *testing.T) {
 		if text := run.Report.String(); strings.Contains(text,
 			"1 node not started: the group could no longer meet maximum_failed_nodes") != (tt.unstarted != nil) {
 			t.Error(text)
+		}
+	}
+}
+
+// A canary that fails, in its work or its health check, is the only node of its group that is worked on.
+func TestBatches(t *testing.T) {
+	s := example()
+	s.Groups[1].Rolling = &site.Rolling{MaxParallel: 1, Batches: []string{"1"}, Soak: time.Hour,
+		HealthCheck: &site.HealthCheck{Command: "works"}}
+	for phase, worked := range map[Phase][]string{Deploy: {"cmp1"}, HealthCheck: {"cmp1"}, Prepare: {}, "": {"cmp1", "cmp2"}} {
+		run, err := New(s, Outcomes{phase: {"cmp1": Failure}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, group := run.Steps[7], run.Report.Groups[3]
+		failed := phase == Deploy || phase == HealthCheck
+		if !slices.Equal(got.Nodes, worked) || got.Succeeded == (phase != "") || failed != slices.Equal(got.Failed, []string{"cmp1"}) {
+			t.Errorf("%s: %+v", phase, got)
+		}
+		if text := strings.Join(group.Reasons(), "; "); strings.Contains(text, "1 node not deployed: batch 1 failed") != (phase != "") {
+			t.Errorf("%s: %s", phase, text)
 		}
 	}
 }

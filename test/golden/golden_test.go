@@ -218,7 +218,7 @@ func (w *workspace) state(without ...string) string {
 	return string(raw)
 }
 
-// dropAdded removes what a later slipway adds to the resources of a state, once and as null: the attribute of rolling,
+// dropAdded removes what a later slipway adds to the resources of a state, once and as null: attributes of rolling,
 // and what a group does when its criteria cannot be met.
 // A deployment keeps what it has of them.
 func dropAdded(attributes any) {
@@ -227,8 +227,10 @@ func dropAdded(attributes any) {
 		delete(of, "on_shortfall")
 	}
 	rolling, _ := of["rolling"].(map[string]any)
-	if value, there := rolling["node_order"]; there && value == nil {
-		delete(rolling, "node_order")
+	for _, name := range []string{"node_order", "batches", "health_check", "soak"} {
+		if value, there := rolling[name]; there && value == nil {
+			delete(rolling, name)
+		}
 	}
 }
 

@@ -30,3 +30,17 @@ resource "slipway_group" "rest" {
   depends_on_groups = [slipway_group.control.name]
   selectors         = []
 }
+
+# One node first, then a tenth, then all: each batch is checked, soaks, and is checked again.
+resource "slipway_group" "compute" {
+  name              = "compute-nodes"
+  critical          = true
+  depends_on_groups = [slipway_group.control.name]
+  selectors         = [{ node_tags = ["compute"] }]
+  rolling = {
+    max_parallel = 4
+    batches      = ["1", "10%", "100%"]
+    health_check = { command = "systemctl is-active --quiet nova-compute", retries = 5 }
+    soak         = "10m"
+  }
+}
