@@ -48,12 +48,13 @@ func TestWhatHelpersSend(t *testing.T) {
 		{"more entries than a ledger holds", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"amd64\"},\"ledger\":{'; " +
 			"seq -s, -f '\"file[/%.0f]\":\"x\"' 1 90000 | tr -d '\\n'; echo '}}}'", 0, converge.CodeProtocol, []string{"more than 10000 resources", "was given up"}},
 		{"half a line", "read -r c\nprintf '{\"result\":'", 0, converge.CodeLost, nil},
-		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"more than 16777216 bytes"}},
+		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"a line of more than 262144 bytes", "was given up"}},
 		{"long facts", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"'; head -c 300 /dev/zero | tr '\\000' x; echo '\",\"arch\":\"\"},\"ledger\":{}}}'",
 			0, converge.CodeProtocol, []string{"a fact of more than 256 bytes"}},
 		{"long error", `printf '{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"busy'; ` +
-			"head -c 5000000 /dev/zero | tr '\\000' x; echo '\"}}}'", 0, converge.CodeProtocol, []string{"an error of more than 16384 bytes"}},
-		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"\"},\"ledger\":{\"file[/'; head -c 5000000 /dev/zero | tr '\\000' x; echo ']\":\"\"}}}'", 0, "", nil},
+			"head -c 200000 /dev/zero | tr '\\000' x; echo '\"}}}'", 0, converge.CodeProtocol, []string{"an error of more than 16384 bytes"}},
+		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"amd64\"},\"ledger\":{'; " +
+			"seq -s, -f '\"file[/%0450.0f]\":\"x\"' 1 10000 | tr -d '\\n'; echo '}}}'", 0, "", nil},
 		{"long line", "read -r c\nprintf '{\"result\":{\"id\":\"a[b]\",\"status\":\"changed\",\"millis\":1,\"output\":\"'; head -c 900000 /dev/zero | tr '\\000' x; echo '\"}}'\n" + summary, 0, converge.CodeProtocol, []string{"a result of more than 262144 bytes"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
