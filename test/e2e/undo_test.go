@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,6 +83,53 @@ func TestInterruptedInstallIsCompleted(t *testing.T) {
 	w.mustDestroy()
 	n.On(t, "rm -r /var/www")
 	assertUntouched(t, before, n)
+}
+
+// TestInterruptedInstallOfTwoPackages cuts an apply when one apt call has unpacked two packages with all that they depend on, and
+// configured none. One of the two leaves the configuration before the next apply, which removes it with what only it brought,
+// and completes the other. A destroy then leaves the node as it was.
+func TestInterruptedInstallOfTwoPackages(t *testing.T) {
+	t.Parallel()
+	configured := func(t *testing.T, n lab.Node, packages string) string {
+		t.Helper()
+		return config{site: "cuttwo", nodes: []lab.Node{n}, more: []string{"two"}, services: `
+resource "slipway_service" "two" {
+  name          = "two"
+  selectors     = []
+  configuration = { package = { for p in [` + packages + `] : p => { ensure = "installed" } } }
+}
+`}.hcl(t)
+	}
+	for dropped, kept := range map[string]string{"jq": "nginx-light", "nginx-light": "jq"} {
+		t.Run("without "+dropped, func(t *testing.T) {
+			t.Parallel()
+			n := nodes.Take(t, 1)[0]
+			before := fingerprints(t, n)
+			t.Cleanup(func() { n.On(t, "rm -f "+waitReached) })
+			const hook, script = "/etc/dpkg/dpkg.cfg.d/slipway-test", "/run/slipway-test-wait"
+			n.On(t, `printf '#!/bin/sh\n[ "$DPKG_HOOK_ACTION" != unpack ] || { `+waitScript+`; }\n' >`+script+"; chmod 755 "+script+
+				"; echo post-invoke="+script+" >"+hook)
+			w := newWorkspace(t, configured(t, n, `"jq", "nginx-light"`))
+			p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
+			p.killAtWait(n)
+			n.On(t, "rm -r "+hook+" "+script+" /tmp/apt-dpkg-install-*") // apt's own, left by the kill
+			const look = "dpkg-query -W -f '${binary:Package} ${Status}\n' jq libjq1 libonig5 nginx-light nginx 2>/dev/null || true"
+			if cut := n.On(t, look); !strings.Contains(cut, "jq install ok unpacked") || !strings.Contains(cut, "nginx-light install ok unpacked") {
+				t.Fatalf("the apply was not cut while both packages were unpacked:\n%s", cut)
+			}
+			w.write("main.tf", configured(t, n, fmt.Sprintf("%q", kept)))
+			w.applyWhenFree()
+			left := n.On(t, "dpkg --audit; "+look)
+			if !strings.Contains(left, kept+" install ok installed") || strings.Contains(left, dropped+" install") ||
+				dropped == "jq" == strings.Contains(left, "libonig5") || dropped == "nginx-light" == strings.Contains(left, "nginx ") {
+				t.Errorf("%s left the configuration after the interruption, and after an apply there is\n%s", dropped, left)
+			}
+			w.must(w.plan(), 0)
+			w.mustDestroy()
+			n.On(t, "rm -rf /var/www") // nginx's package makes it when it is installed, and purging leaves it
+			assertUntouched(t, before, n)
+		})
+	}
 }
 
 // TestPowerLossDuringAPurgeLeavesNoPackage switches a node off while dpkg removes a package, by when apt has forgotten why the
