@@ -41,16 +41,29 @@ type desiredBuilder struct {
 	actionSchemas map[string]resource.Schema
 }
 
-// checkSizes reports the first node with more resources than a plan may have on one.
+// checkSizes reports the first node with more resources, or longer titles, than a plan may have on one.
 func (d *desired) checkSizes() invalid.Errors {
 	for _, n := range d.nodes {
 		l := d.wanted[n.Name]
-		if l == nil || len(l.tasks) <= schema.MostResources {
+		if l == nil {
 			continue
 		}
-		return invalid.Errors{{Object: "node", Name: n.Name, Code: invalid.BadStructure, Message: fmt.Sprintf(
-			"has %d resources, and a site may have at most %d on a node; give many like files as one archive, or spread them over sites",
-			len(l.tasks), schema.MostResources)}}
+		titles := 0
+		for _, t := range l.tasks {
+			titles += len(t.Resource.Title)
+		}
+		wrong := ""
+		switch room := schema.TitleRoom(len(l.tasks)); {
+		case len(l.tasks) > schema.MostResources:
+			wrong = fmt.Sprintf("has %d resources, and a site may have at most %d on a node; give many like files as one "+
+				"archive, or spread them over sites", len(l.tasks), schema.MostResources)
+		case titles > room:
+			wrong = fmt.Sprintf("has resources whose titles have %d bytes together, and may have at most %d; give long "+
+				"commands as the parameter command, with a short title", titles, room)
+		default:
+			continue
+		}
+		return invalid.Errors{{Object: "node", Name: n.Name, Code: invalid.BadStructure, Message: wrong}}
 	}
 	return nil
 }

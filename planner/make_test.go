@@ -350,12 +350,20 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A node has no more resources than its ledger may report.
+// A node has no more resources, and no longer titles, than its ledger may report.
 func TestResourcesOfANodeAreBounded(t *testing.T) {
-	for count, fails := range map[int]bool{10_000: false, 10_001: true} {
+	for _, test := range []struct {
+		count, long int
+		want        string // an error; empty: none
+	}{
+		{10_000, 0, ""},
+		{10_001, 0, `node "a": has 10001 resources, and a site may have at most 10000 on a node`},
+		{1, 100_000, ""},
+		{2, 100_000, `node "a": has resources whose titles have 200012 bytes together, and may have at most 131872`},
+	} {
 		files := titles{}
-		for i := range count {
-			files[fmt.Sprintf("/srv/%d", i)] = map[string]any{"content": "x"}
+		for i := range test.count {
+			files[fmt.Sprintf("/srv/%d%s", i, strings.Repeat("x", test.long))] = map[string]any{"content": "x"}
 		}
 		s := site.Site{
 			Name: "lon1", Nodes: []site.Node{{Name: "a"}},
@@ -365,9 +373,8 @@ func TestResourcesOfANodeAreBounded(t *testing.T) {
 		_, validated := planner.Desired(s)
 		for what, errs := range map[string]invalid.Errors{"plan": planned, "validation": validated} {
 			failures := errs.Errors()
-			if fails != (len(failures) > 0) || fails && !strings.Contains(failures[0].Error(),
-				`node "a": has 10001 resources, and a site may have at most 10000 on a node`) {
-				t.Errorf("%s, %d resources: %v", what, count, failures)
+			if (test.want != "") != (len(failures) > 0) || test.want != "" && !strings.Contains(failures[0].Error(), test.want) {
+				t.Errorf("%s, %d resources: %v", what, test.count, failures)
 			}
 		}
 	}

@@ -8,6 +8,10 @@ import "github.com/slipway/terraform-provider-slipway/planner/resource"
 // MostResources bounds the resources of one site on one node: those of a manifest, and those in the ledger.
 const MostResources = 10_000
 
+// TitleRoom returns how many bytes the titles of so many resources of a site on a node may have together. A node that
+// reports far more is given up.
+func TitleRoom(resources int) int { return 128<<10 + 400*resources }
+
 // Types returns the schema of every configuration resource type by name. The table stands in the function, so that the
 // helper, which has tables of its own, does not carry it. A new type is one new file and one line here.
 func Types() map[string]resource.Schema {

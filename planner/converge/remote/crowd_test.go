@@ -38,7 +38,7 @@ func TestLargeLedgersCostNoMemory(t *testing.T) {
 		long = append(long, `"file[/etc/`+strings.Repeat("a,", 100_000)+strconv.Itoa(i)+`]":"x",`...)
 	}
 	for want, message := range map[string][]byte{
-		"more than 10000 resources":        many,
+		"more than 10000 resources":                                     many,
 		"a line of more than 262144 bytes with too few values for that": long,
 	} {
 		message = append(message[:len(message)-1], "}}}\n"...)

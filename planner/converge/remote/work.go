@@ -15,27 +15,26 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// longest bounds a message, in bytes; the summary has the whole ledger, see schema.MostResources.
-const longest = 16 << 20
-
 // crowded bounds the commas between the values of a message: those of the largest ledger, and some for the rest.
 const crowded = schema.MostResources + 64
+
+// roomy bounds the room for each value of a message, in bytes: a digest, and a title that is far longer than most.
+const roomy = 512
 
 var (
 	errLong    = errors.New("the line is too long")
 	errCrowded = errors.New("the line has too many values")
 )
 
-// line reads one line of at most most bytes and, as JSON, about [crowded] values, without its end. Both are counted
-// while it is read, so that a node cannot make much of it. A last line without an end comes with io.EOF.
+// line reads one line without its end: of at most most bytes and [roomy] more for each value of it as JSON, of which it
+// has about [crowded]. All is counted while it is read, so that a node cannot make much of it. A last line without an
+// end comes with io.EOF.
 func (f *far) line(most int) ([]byte, error) {
 	var line []byte
 	commas, text, escaped := 0, false, false
 	for {
 		part, err := f.out.ReadSlice('\n')
-		if line = append(line, part...); len(line) > most {
-			return line[:most], errLong
-		}
+		line = append(line, part...)
 		for _, c := range part {
 			switch {
 			case escaped:
@@ -48,8 +47,11 @@ func (f *far) line(most int) ([]byte, error) {
 				commas++
 			}
 		}
-		if commas > crowded {
+		switch {
+		case commas > crowded:
 			return line, errCrowded
+		case len(line) > most+commas*roomy:
+			return line, errLong
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return bytes.TrimRight(line, "\r\n"), err
@@ -79,11 +81,13 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 
 	said := false
 	for results, size := 0, 0; ; {
-		line, err := f.line(longest)
+		line, err := f.line(converge.ResultLimit)
 		switch {
+		case errors.Is(err, errLong) && bytes.HasPrefix(line, []byte(`{"result"`)):
+			return converge.Summary{}, flood("a result of more than %d bytes", converge.ResultLimit)
 		case errors.Is(err, errLong):
-			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line of more than %d bytes; "+
-				"it begins with %s", longest, shown(string(line)))
+			return converge.Summary{}, flood("a line of more than %d bytes with too few values for that; it begins with %s",
+				converge.ResultLimit, shown(string(line)))
 		case errors.Is(err, errCrowded):
 			return converge.Summary{}, tooMany()
 		case len(line) == 0 && err != nil && !said:
