@@ -47,9 +47,15 @@ resource "slipway_group" "rolling" {
     unlock       = "sleep 0.2 && ! test -e /run/stuck && echo locked ended $(date +%%s.%%N) >>%[1]s"
 
     lock_new_nodes = var.lock_new_nodes
+    batches        = var.batches
+    health_check   = var.health_check
+    soak           = var.soak
   }
 }
 variable "lock_new_nodes" { default = true }
+variable "batches" { default = null }
+variable "health_check" { default = null }
+variable "soak" { default = null }
 `, diary), groupList: []string{"rolling"}, services: fmt.Sprintf(`
 resource "slipway_service" "work" {
   name      = "work"
@@ -81,7 +87,7 @@ resource "slipway_service" "upgrade" {
 func takeForRolling(t *testing.T, count int) []lab.Node {
 	t.Helper()
 	taken := takeForDiary(t, count)
-	t.Cleanup(func() { onEach(t, taken, "rm -f /run/work-* /run/slow /run/broken /run/stuck") })
+	t.Cleanup(func() { onEach(t, taken, "rm -f /run/work-* /run/slow /run/broken /run/stuck /run/sick") })
 	slices.SortFunc(taken, func(a, b lab.Node) int { return cmp.Compare(a.Name, b.Name) })
 	return taken
 }
@@ -202,6 +208,60 @@ func TestRolling(t *testing.T) {
 	w.must(w.plan(), 2, "pre_node: unlock 1 node ("+stuck.Name+"), left locked by an earlier run")
 	w.must(w.apply(), 0)
 	assertLocked(t, momentsOf(t, six...))
+	w.must(w.plan(), 0, "No changes")
+}
+
+// TestBatches rolls four nodes out, one and then all. A canary that fails its health check is the only node that is
+// touched; when it works, each batch is checked, soaks and is checked again before the next one starts.
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	four := takeForRolling(t, 4)
+	w := rollingSite(t, "batches", four)
+	defer w.mustDestroy()
+	w.set("batches", []string{"1", "100%"})
+	w.set("health_check", map[string]any{"command": "echo checked $(date +%s.%N) >>" + diary + "; ! test -e /run/sick", "retries": 1, "interval": "1s"})
+	w.set("soak", "4s")
+	four[0].On(t, "touch /run/sick")
+	w.must(w.plan(), 2, "rolling (critical): batch 1 of 2: 1 node ("+four[0].Name+"), then health check", ", soak 4s, health check",
+		"rolling (critical): batch 2 of 2: 3 nodes", "rolling (critical): each batch: node phase, 2 nodes at a time between lock and unlock")
+	w.must(w.apply(), 1, "health check: the command ended with status 1 (run 2 of 2)", "3 nodes not deployed: batch 1 failed")
+	moments := momentsOf(t, four...)
+	work := []string{"before", "locked begun", "boot-first", "storage-first", "work-first", "locked ended", "checked", "checked"}
+	for i, n := range four {
+		if got, want := happened(moments, n), work[:len(work)*max(0, 1-i)]; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", n.Name, got, want)
+		}
+	}
+	assertLocked(t, moments)
+
+	four[0].On(t, "rm /run/sick")
+	forgetDiaries(t, four)
+	w.set("content", "second")
+	w.must(w.apply(), 0)
+	w.assertStatus("deployed")
+	moments = momentsOf(t, four...)
+	assertLocked(t, moments)
+	soaked := map[string]float64{} // node -> its last check
+	for i, n := range four {
+		got := happened(moments, n)
+		if want := strings.Split(strings.ReplaceAll(strings.Join(append(work, "after"), ","), "first", "second"), ","); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", n.Name, got, want)
+		}
+		var checks []float64
+		for _, m := range moments {
+			switch {
+			case m.node == n.Name && m.what == "checked":
+				checks = append(checks, m.at)
+			case m.node == n.Name && m.what == "before" && i > 0 && m.at < soaked[four[0].Name]:
+				t.Errorf("%s is worked on at %f, and the first batch was checked until %f", n.Name, m.at, soaked[four[0].Name])
+			}
+		}
+		if len(checks) != 2 || checks[1]-checks[0] < 4 {
+			t.Errorf("%s was checked at %f", n.Name, checks)
+			continue
+		}
+		soaked[n.Name] = checks[1]
+	}
 	w.must(w.plan(), 0, "No changes")
 }
 
