@@ -199,6 +199,12 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 			"timeouts": timeoutsAttribute(ctx),
 			"protect":  protectAttribute(),
+			"freeze": schema.StringAttribute{
+				Optional:   true,
+				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+				MarkdownDescription: "Why nothing may be done, such as `\"end of quarter, until 2 January\"`. A plan with work is then an error that shows the reason and the steps; one without work stays empty. " +
+					"Destroying the deployment is refused, too; what counts there is the state.",
+			},
 			"failure_budget": schema.SingleNestedAttribute{
 				Optional: true,
 				MarkdownDescription: "How many nodes may fail in one run, over all groups. Once more have failed, nothing new is started in any group; what runs is finished and unlocked, and the apply fails. " +

@@ -36,6 +36,7 @@ type deploymentModelV1 struct {
 	Timeouts       timeouts.Value `tfsdk:"timeouts"`
 	Protect        types.Object   `tfsdk:"protect"`
 	FailureBudget  types.Object   `tfsdk:"failure_budget"`
+	Freeze         types.String   `tfsdk:"freeze"`
 
 	Run          types.Int64  `tfsdk:"run"`
 	Steps        types.List   `tfsdk:"steps"`
@@ -71,7 +72,7 @@ func (m deploymentModelV1) nodes(ctx context.Context, past engine.State) ([]site
 
 // desired returns what the model asks for as plain values.
 func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, diags diag.Diagnostics) {
-	var budget any
+	var budget, freeze any
 	for _, part := range []struct {
 		name  string
 		value attr.Value
@@ -80,14 +81,14 @@ func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, 
 		{"site", m.Site, &d.Site}, {"nodes", m.Nodes, &d.Nodes}, {"groups", m.Groups, &d.Groups},
 		{"services", m.Services, &d.Services}, {"overrides", m.Overrides, &d.Overrides}, {"plugins", m.Plugins, &d.Plugins},
 		{"ordering", m.Ordering, &d.Ordering}, {"triggers", m.Triggers, &d.Triggers},
-		{"failure_budget", m.FailureBudget, &budget},
+		{"failure_budget", m.FailureBudget, &budget}, {"freeze", m.Freeze, &freeze},
 	} {
 		var err error
 		if *part.into, err = values.Opened(ctx, part.value); err != nil {
 			diags.AddAttributeError(path.Root(part.name), "Invalid "+part.name, err.Error())
 		}
 	}
-	d.Bounds = map[string]any{"failure_budget": budget}
+	d.Bounds = map[string]any{"failure_budget": budget, "freeze": freeze}
 	return d, diags
 }
 
@@ -119,7 +120,7 @@ func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 		m.Overrides.Equal(o.Overrides) && m.Plugins.Equal(o.Plugins) && m.Ordering.Equal(o.Ordering) &&
 		m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) && m.OnDestroy.Equal(o.OnDestroy) &&
 		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts) &&
-		m.Protect.Equal(o.Protect) && m.FailureBudget.Equal(o.FailureBudget)
+		m.Protect.Equal(o.Protect) && m.FailureBudget.Equal(o.FailureBudget) && m.Freeze.Equal(o.Freeze)
 }
 
 // keepSame keeps what the prior state has of objects that only got new attributes, not set, in a later version of

@@ -64,6 +64,9 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 		return
 	}
+	if resp.Diagnostics.Append(messages(w.Frozen(w.Lines()))...); resp.Diagnostics.HasError() {
+		return
+	}
 	p := w.Plan
 	if prior != nil && p.Empty() && !w.Services.HasChanges() && len(w.Drift) == 0 && prior.shown().Settled() &&
 		plan.sameDesire(*prior) {
@@ -210,6 +213,7 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 		diags.Append(protect(ctx, whole, *prior, past, losses, lacks.Nameless)...)
 	}
 	if p.HasWork() {
+		diags.Append(messages(p.Frozen([]string{"what is certain of run " + run.String()}))...)
 		plan.Run = run
 	}
 	if prior != nil && !prior.Nodes.IsNull() {

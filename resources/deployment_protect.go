@@ -74,6 +74,7 @@ func limitsOf(ctx context.Context, plan deploymentModelV1,
 	}
 	was, more := model(prior.Protect)
 	diags.Append(more...)
+	out.Freeze = prior.Freeze.ValueString()
 	if out.Retain = prior.OnDestroy.ValueString() == onDestroyRetain; was.Destroy.ValueBool() {
 		out.Destroy = prior.Site.ValueString()
 	}

@@ -601,3 +601,38 @@ func TestTextBatches(t *testing.T) {
 
 	}
 }
+
+// A frozen deployment does nothing: a plan with work is an error that shows the reason, one without work stays empty.
+func TestTextFreeze(t *testing.T) {
+	s := newSandbox(t, "a")
+	c := newCommandLine(t)
+	config := func(content, freeze string) string {
+		return s.config([]string{"a"}, []string{"app"}, files("app", map[string]string{"/etc/app": content}), freeze)
+	}
+	freeze := "  freeze = \"end of quarter\"\n"
+	refused := func(text, more string) {
+		t.Helper()
+		if text = unwrapped(text); !strings.Contains(text, "The deployment is frozen") ||
+			!strings.Contains(text, `freeze is "end of quarter": `+more) {
+			t.Errorf("want %s, got:\n%s", more, text)
+		}
+	}
+	step := "there is work, and none of it may be done: - default (critical): prepare 1 node (a) - default (critical): node phase: 1 change on node a: "
+	c.configure(config("x\n", freeze))
+	refused(c.run(1, "plan", "-input=false", "-no-color"), step+"create file[/etc/app]")
+	c.configure(config("x\n", ""))
+	c.apply()
+	c.configure(config("x\n", freeze))
+	c.apply() // freeze itself is no work
+	c.empty()
+	c.configure(config("y\n", freeze))
+	refused(c.run(1, "plan", "-input=false", "-no-color"), step+"update file[/etc/app]")
+	c.configure(config("x\n", freeze))
+	s.write("a", "etc/app", "by hand\n")
+	refused(c.run(1, "plan", "-input=false", "-no-color"), step+"repair file[/etc/app]")
+	s.write("a", "etc/app", "x\n")
+	refused(c.run(1, "plan", "-destroy", "-input=false", "-no-color"), "nothing is undone on the nodes")
+	c.configure(config("x\n", ""))
+	c.apply()
+	c.run(0, "destroy", "-auto-approve", "-input=false", "-no-color")
+}

@@ -260,6 +260,9 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 		return err
 	}
 	d.warn(warnings)
+	if m := planned.Frozen(planned.Lines()); m.Failed() {
+		return inputError(m[0])
+	}
 	losses := planned.Losses()
 	if failures := limits.Check(losses).Errors(); len(failures) > 0 {
 		return inputError(fmt.Errorf("%w (--max-torn-down-nodes is protect.max_torn_down_nodes here)", failures))

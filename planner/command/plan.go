@@ -49,6 +49,9 @@ func newPlan() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if m := p.Frozen(p.Lines()); m.Failed() {
+			return inputError(m[0])
+		}
 		note := ""
 		if s.Digest != "" && s.Digest != p.Plan.Digest {
 			note = otherDigest(s.Digest, len(applied) > 0, p.Services.HasChanges())

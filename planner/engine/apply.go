@@ -59,6 +59,9 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 			"What this apply would do is not what the plan showed, so nothing was touched. Plan again.")
 		return out
 	}
+	if out.add(planned.Frozen(planned.Lines())); out.Failed() {
+		return out
+	}
 	a := &application{Planned: planned, engine: e, how: how, prior: prior}
 	if prior != nil {
 		a.past = prior.State

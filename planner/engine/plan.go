@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -107,6 +108,20 @@ func (p *Planned) Steps() []string { return append(p.Services.Steps(), p.Plan.St
 
 // Empty reports whether there is nothing to do.
 func (p *Planned) Empty() bool { return p.Plan.Empty() && len(p.Services.Changes()) == 0 }
+
+// Frozen refuses work while the site is frozen. work are the steps that are certain.
+func (p *Planned) Frozen(work []string) (m Messages) {
+	if p.Site.Freeze != "" && len(work) > 0 {
+		m = append(m, frozen(p.Site.Freeze, "there is work, and none of it may be done:\n\n"+stepsOf(FirstLines(work))+
+			"\nTake the changes back, or take freeze away when the work may be done."))
+	}
+	return m
+}
+
+func frozen(reason, so string) *Message {
+	return &Message{Attribute: "freeze", Summary: "The deployment is frozen", Detail: fmt.Sprintf("freeze is %q: %s",
+		reason, so)}
+}
 
 // Losses returns what the run takes away.
 func (p *Planned) Losses() planner.Losses {

@@ -18,6 +18,8 @@ type Protect struct {
 	Known bool // else the limits are checked in the apply
 	// Destroy says that the deployment of this site must not be destroyed, by its state; empty: it may be.
 	Destroy string
+	// Freeze says why nothing may be done, by its state.
+	Freeze string
 	// Retain says that destroying the deployment leaves nodes as they are, by its state.
 	Retain bool
 }
@@ -58,12 +60,16 @@ func (p Protect) CheckDestroy(past State, silent []string) Messages {
 	return m
 }
 
-// Refusal refuses to destroy a deployment whose state says that it is protected.
+// Refusal refuses to destroy a deployment whose state says that it is protected, or frozen.
 func (p Protect) Refusal() (m Messages) {
 	if p.Destroy != "" {
 		m = append(m, &Message{Attribute: "protect.destroy", Summary: "The deployment is protected from being destroyed",
 			Detail: fmt.Sprintf("protect.destroy is true in the state of site %q, so nothing is undone on its nodes. "+
 				"When it is meant, set protect.destroy = false, apply, and destroy again.", p.Destroy)})
+	}
+	if p.Freeze != "" {
+		m = append(m, frozen(p.Freeze, "nothing is undone on the nodes. When it is meant, take freeze away, apply, and "+
+			"destroy again."))
 	}
 	return m
 }

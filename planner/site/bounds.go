@@ -5,6 +5,7 @@ import "github.com/slipway/terraform-provider-slipway/planner/invalid"
 // Bounds limit what one run of a site does.
 type Bounds struct {
 	FailureBudget *FailureBudget `key:"failure_budget,some=a failure budget"`
+	Freeze        string         `key:"freeze"` // why no run may do anything; empty: it may
 }
 
 // FailureBudget is how many nodes may fail in one run, over all groups: once more have failed, nothing new is started.
