@@ -86,3 +86,20 @@ func TestEnvironmentErrorsComeTogether(t *testing.T) {
 		t.Errorf("got %d diagnostics, want 3: %v", len(diags), diags)
 	}
 }
+
+func FuzzBastions(f *testing.F) {
+	for _, s := range []string{"jump", "u@jump:22,[::1]:23", "@", "[", "[]:", "a@b@c", ":1", ","} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		c, diags := connectionFromEnvironment(environment{"SLIPWAY_BASTIONS": s}.get)
+		if diags.HasError() {
+			return
+		}
+		for _, b := range c.Bastions {
+			if b.Host == "" || b.Port < 0 || b.Port > 65535 {
+				t.Errorf("%q was taken as %+v", s, c.Bastions)
+			}
+		}
+	})
+}

@@ -82,12 +82,11 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 	connection, known, diags := p.connection(ctx, m.Connection)
 	resp.Diagnostics.Append(diags...)
 	if known {
-		resp.Diagnostics.Append(resources.FileWarnings(connection)...)
+		resp.Diagnostics.Append(fileWarnings(connection)...)
 	}
 	data := resources.ProviderData{
 		Connection:       connection,
 		JournalDirectory: p.journalDirectory(m.JournalDirectory),
-		Version:          p.version,
 		Unknown:          !known || m.JournalDirectory.IsUnknown(),
 		Runs:             p.runs,
 		Planned:          &resources.Planned{},
@@ -126,4 +125,23 @@ func (p *slipway) Resources(context.Context) []func() resource.Resource {
 
 func (p *slipway) DataSources(context.Context) []func() datasource.DataSource {
 	return datasources.All()
+}
+
+// fileWarnings warns of the files that the provider's connection names and that are missing. They are warnings, because
+// another Terraform resource may write a file in the apply, before the deployment.
+func fileWarnings(c site.Connection) (diags diag.Diagnostics) {
+	at := path.Root("connection")
+	look := func(at path.Path, file string) {
+		if file != "" {
+			diags.Append(resources.FileWarning(at, file)...)
+		}
+	}
+	look(at.AtName("private_key_file"), c.PrivateKeyFile)
+	for i, b := range c.Bastions {
+		look(at.AtName("bastions").AtListIndex(i).AtName("private_key_file"), b.PrivateKeyFile)
+	}
+	if c.HostKeyPolicy != "accept-new" { // which makes the file
+		look(at.AtName("known_hosts_file"), c.KnownHostsFile)
+	}
+	return diags
 }

@@ -45,12 +45,13 @@ func withNodes(nodes, older values.Opaque, names map[string]string) (values.Opaq
 			if nameOf(m) != old {
 				continue
 			}
-			if added[name], err = withoutSecrets(m); err == nil {
-				added[name], err = named(added[name], name)
-			}
+			bare, err := withoutSecrets(m)
 			if err != nil {
 				return nodes, err
 			}
+			entries, _ := values.Entries(bare)
+			entries["name"] = tftypes.NewValue(tftypes.String, name)
+			added[name] = values.Object(entries)
 		}
 	}
 	if len(added) < len(names) {
@@ -72,16 +73,6 @@ func nameOf(object tftypes.Value) string {
 	entries, _ := values.Entries(object)
 	name, _ := values.Plain(entries["name"]).(string)
 	return name
-}
-
-// named returns a node object with a name.
-func named(node tftypes.Value, name string) (tftypes.Value, error) {
-	return tftypes.Transform(node, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
-		if steps := at.Steps(); len(steps) != 1 || steps[0] != tftypes.AttributeName("name") {
-			return v, nil
-		}
-		return tftypes.NewValue(v.Type(), name), nil
-	})
 }
 
 // extended returns a list or map of objects with more of them: a list as a tuple, a map as an object, because the added

@@ -16,7 +16,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -54,17 +53,7 @@ func (d *Deployment) Metadata(_ context.Context, req resource.MetadataRequest, r
 
 // Configure takes the provider's connection defaults.
 func (d *Deployment) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	if req.ProviderData == nil {
-		return
-	}
-	data, ok := req.ProviderData.(ProviderData)
-	if !ok {
-		resp.Diagnostics.AddError("Provider is not configured",
-			fmt.Sprintf("slipway_deployment got %T from the provider. This is a defect of slipway; please report it.",
-				req.ProviderData))
-		return
-	}
-	d.provider = data
+	d.provider, _ = providerData("slipway_deployment", req, resp)
 }
 
 // engine returns the engine with what the provider gives.
@@ -137,35 +126,16 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Validators:          []validator.String{values.NameValidator()},
 				PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 			},
-			"nodes": schema.StringAttribute{
-				Required: true, CustomType: values.OpaqueType{}, // whole objects
-				MarkdownDescription: "All nodes of the site: whole `slipway_node` objects, as a list or a map (`slipway_node.this` of a `for_each`).",
-			},
-			"groups": schema.StringAttribute{
-				Optional: true, CustomType: values.OpaqueType{}, // whole objects
-				MarkdownDescription: "The deployment groups: whole `slipway_group` objects. The order of a list decides which of two independent groups goes first; a map is taken in the order of its keys. " +
-					"Left out, all nodes form one critical group that must succeed as a whole.",
-			},
-			"services": schema.StringAttribute{
-				Optional: true, CustomType: values.OpaqueType{}, // whole objects
-				MarkdownDescription: "The services: whole `slipway_service` objects, as a map or a list." +
-					" Give a map: of a list Terraform prints the neighbours of one that changes as well, as a whole.",
-			},
-			"overrides": schema.StringAttribute{
-				Optional: true, CustomType: values.OpaqueType{}, // whole objects
-				MarkdownDescription: "The overrides: whole `slipway_override` objects, as a map or a list, like `services`.",
-			},
-			"plugins": schema.StringAttribute{
-				Optional: true, CustomType: values.OpaqueType{}, // whole objects
-				MarkdownDescription: "The plugins: whole `data.slipway_plugin` objects, as a list or a map, or objects with the keys of a plugin's document. Their tasks run in an order of their own, on the nodes with their roles; " +
-					"the guide [Plugins and stages](../guides/plugins) says when.",
-			},
-			"ordering": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "What a catalog says of the order of tasks beyond their requirements: `data.slipway_catalog.site.ordering`, as it is. The guide [Catalogs](../guides/catalog) says what it may contain. " +
-					"A rule that cannot be kept is an error that names the tasks.",
-				Validators: []validator.String{orderingRule()},
-			},
+			"nodes": wholeObjects(true, "All nodes of the site: whole `slipway_node` objects, as a list or a map (`slipway_node.this` of a `for_each`)."),
+			"groups": wholeObjects(false, "The deployment groups: whole `slipway_group` objects. The order of a list decides which of two independent groups goes first; a map is taken in the order of its keys. "+
+				"Left out, all nodes form one critical group that must succeed as a whole."),
+			"services": wholeObjects(false, "The services: whole `slipway_service` objects, as a map or a list."+
+				" Give a map: of a list Terraform prints the neighbours of one that changes as well, as a whole."),
+			"overrides": wholeObjects(false, "The overrides: whole `slipway_override` objects, as a map or a list, like `services`."),
+			"plugins": wholeObjects(false, "The plugins: whole `data.slipway_plugin` objects, as a list or a map, or objects with the keys of a plugin's document. Their tasks run in an order of their own, on the nodes with their roles; "+
+				"the guide [Plugins and stages](../guides/plugins) says when."),
+			"ordering": text("What a catalog says of the order of tasks beyond their requirements: `data.slipway_catalog.site.ordering`, as it is. The guide [Catalogs](../guides/catalog) says what it may contain. "+
+				"A rule that cannot be kept is an error that names the tasks.", orderingRule()),
 			"parallelism": schema.Int64Attribute{
 				Optional: true, Computed: true, Default: int64default.StaticInt64(10),
 				MarkdownDescription: "How many nodes are worked on at once, 1 to 1000. Default 10.",
@@ -177,16 +147,8 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 					"they share no node, and no task of one requires one of the other or reads what its callbacks return. How a run ends does not depend on it.",
 				Validators: []validator.Int64{int64validator.Between(1, 100)},
 			},
-			"on_destroy": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString(onDestroyTeardown),
-				MarkdownDescription: "What destroying the deployment does on the nodes: `teardown` (default) undoes everything that slipway did there, `retain` leaves the nodes as they are.",
-				Validators:          []validator.String{stringvalidator.OneOf(onDestroyTeardown, onDestroyRetain)},
-			},
-			"drift_detection": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString(driftFull),
-				MarkdownDescription: "`full` (default) checks every applied configuration resource on every node at refresh; `off` connects to no node at refresh.",
-				Validators:          []validator.String{stringvalidator.OneOf(driftFull, driftOff)},
-			},
+			"on_destroy":      choice("What destroying the deployment does on the nodes: `teardown` (default) undoes everything that slipway did there, `retain` leaves the nodes as they are.", onDestroyTeardown, onDestroyRetain),
+			"drift_detection": choice("`full` (default) checks every applied configuration resource on every node at refresh; `off` connects to no node at refresh.", driftFull, driftOff),
 			"triggers": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Arbitrary values; when one changes, the next apply checks every configuration resource on every node again. Use this and not `replace_triggered_by`, which would tear the whole site down first.",
@@ -217,42 +179,18 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				},
 			},
 
-			"run": schema.Int64Attribute{
-				Computed: true,
-				MarkdownDescription: "Number of the last run that had work, from 1. A plan with work shows the next one: each of its `steps` begins with it and each node in `changed_nodes` has it, so " +
-					"that Terraform prints them all, whatever the last run did.",
-			},
-			"steps": schema.ListAttribute{
-				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "What the run does, in order: one line per service of an entity, then one line per group and phase, each with the number of the run in front (`8.1 ntp-node: prepare 1 node (ntp1)`). " +
-					"In state: what the last plan with work showed; empty after a creation that failed.",
-			},
-			"last_run_steps": schema.ListAttribute{
-				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "What the last run with work really did, in the form of `steps`: without what it found as it should be, what failed and what it did not come to, and with what a rollback did. " +
-					"Known after apply while there is work.",
-			},
-			"digest": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node.",
-			},
-			"changed_nodes": schema.MapAttribute{
-				Computed: true, ElementType: types.Int64Type,
-				MarkdownDescription: "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that leave the site leave the map. " +
-					"0 says that no run with a number changed the node yet. Where something is not known before the apply, the nodes that it may concern are known after apply.",
-			},
-			"status": schema.StringAttribute{
-				Computed:            true,
-				MarkdownDescription: "`deployed`; `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error.",
-			},
-			"group_status": schema.MapAttribute{
-				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Stage of each group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`.",
-			},
-			"node_status": schema.MapAttribute{
-				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Stage of each node after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`; `NO_GROUP` of a node that is in no group.",
-			},
+			"run": shown(types.Int64Type, "Number of the last run that had work, from 1. A plan with work shows the next one: each of its `steps` begins with it and each node in `changed_nodes` has it, so "+
+				"that Terraform prints them all, whatever the last run did."),
+			"steps": shown(types.ListType{ElemType: types.StringType}, "What the run does, in order: one line per service of an entity, then one line per group and phase, each with the number of the run in front (`8.1 ntp-node: prepare 1 node (ntp1)`). "+
+				"In state: what the last plan with work showed; empty after a creation that failed."),
+			"last_run_steps": shown(types.ListType{ElemType: types.StringType}, "What the last run with work really did, in the form of `steps`: without what it found as it should be, what failed and what it did not come to, and with what a rollback did. "+
+				"Known after apply while there is work."),
+			"digest": shown(types.StringType, "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node."),
+			"changed_nodes": shown(types.MapType{ElemType: types.Int64Type}, "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that leave the site leave the map. "+
+				"0 says that no run with a number changed the node yet. Where something is not known before the apply, the nodes that it may concern are known after apply."),
+			"status":       shown(types.StringType, "`deployed`; `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error."),
+			"group_status": shown(types.MapType{ElemType: types.StringType}, "Stage of each group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`."),
+			"node_status":  shown(types.MapType{ElemType: types.StringType}, "Stage of each node after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`; `NO_GROUP` of a node that is in no group."),
 			"service_status": schema.MapNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "The services of entities after the last run, by name. A service that is still being deleted is among them.",
@@ -265,11 +203,8 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 						MarkdownDescription: "How many transfers the service went through, from 1."},
 				}},
 			},
-			"service_values": schema.MapAttribute{
-				Computed: true, ElementType: serviceValuesType,
-				MarkdownDescription: "What slipway chose or callbacks returned for attributes with the modifier `r`: service, then attribute; inside of embedded entities its place, such as `sites[host=a].port`. Texts as they are, everything else as JSON. In the plan of a creation all of it is known after apply, because a journal may know services of the site that no state has; later, values that a pool gives are known at plan time and stay; those of sensitive " +
-					"attributes are not among them.",
-			},
+			"service_values": shown(types.MapType{ElemType: serviceValuesType}, "What slipway chose or callbacks returned for attributes with the modifier `r`: service, then attribute; inside of embedded entities its place, such as `sites[host=a].port`. Texts as they are, everything else as JSON. In the plan of a creation all of it is known after apply, because a journal may know services of the site that no state has; later, values that a pool gives are known at plan time and stay; those of sensitive "+
+				"attributes are not among them."),
 			"drift": schema.ListNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "Configuration resources that are no longer as slipway left them, found at the last refresh. A plan that repairs them shows the list becoming empty.",
@@ -280,10 +215,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 					"change": schema.StringAttribute{Computed: true, MarkdownDescription: "What differs: parameter, what it is and what it should be. Contents are shown as digests, followed by a diff of texts that every user of the node may read; secrets not at all."},
 				}},
 			},
-			"unreachable": schema.ListAttribute{
-				Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Names of the nodes that did not answer at the last refresh or run, sorted. Such a node is neither drifted nor gone.",
-			},
+			"unreachable": shown(types.ListType{ElemType: types.StringType}, "Names of the nodes that did not answer at the last refresh or run, sorted. Such a node is neither drifted nor gone."),
 		},
 	}
 }

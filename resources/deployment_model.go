@@ -38,6 +38,11 @@ type deploymentModelV1 struct {
 	FailureBudget  types.Object   `tfsdk:"failure_budget"`
 	Freeze         types.String   `tfsdk:"freeze"`
 
+	computedV1
+}
+
+// computedV1 is what a run determines.
+type computedV1 struct {
 	Run          types.Int64  `tfsdk:"run"`
 	Steps        types.List   `tfsdk:"steps"`
 	LastRunSteps types.List   `tfsdk:"last_run_steps"`
@@ -182,38 +187,42 @@ func stringList(in []string) types.List {
 	return types.ListValueMust(types.StringType, values)
 }
 
-// stringMap returns a map of texts; those that are empty are not known yet.
-func stringMap[S ~string](in map[string]S) types.Map {
-	values := make(map[string]attr.Value, len(in))
-	for k, s := range in {
-		values[k] = types.StringValue(string(s))
-		if s == "" {
-			values[k] = types.StringUnknown()
-		}
+// mapOf returns a map of values.
+func mapOf[V any](typ attr.Type, in map[string]V, value func(V) attr.Value) types.Map {
+	out := make(map[string]attr.Value, len(in))
+	for key, v := range in {
+		out[key] = value(v)
 	}
-	return types.MapValueMust(types.StringType, values)
+	return types.MapValueMust(typ, out)
+}
+
+// stringMap returns a map of texts; those that are empty are not known yet.
+func stringMap(in map[string]string) types.Map {
+	return mapOf(types.StringType, in, func(s string) attr.Value {
+		if s == "" {
+			return types.StringUnknown()
+		}
+		return types.StringValue(s)
+	})
+}
+
+// runMap returns a map of the numbers of runs; those that may not take place are not known yet.
+func runMap(in map[string]int64) types.Map {
+	return mapOf(types.Int64Type, in, func(run int64) attr.Value {
+		if run == engine.UnknownRun {
+			return types.Int64Unknown()
+		}
+		return types.Int64Value(run)
+	})
 }
 
 // textMap returns the texts of a map.
 func textMap(m types.Map) map[string]string {
 	out := make(map[string]string, len(m.Elements()))
 	for key, v := range m.Elements() {
-		if s, ok := v.(types.String); ok {
-			out[key] = s.ValueString()
-		}
+		out[key] = textOf(v)
 	}
 	return out
-}
-
-// runMap returns a map of the numbers of runs; those that may not take place are not known yet.
-func runMap(in map[string]int64) types.Map {
-	values := make(map[string]attr.Value, len(in))
-	for node, run := range in {
-		if values[node] = types.Int64Value(run); run == engine.UnknownRun {
-			values[node] = types.Int64Unknown()
-		}
-	}
-	return types.MapValueMust(types.Int64Type, values)
 }
 
 // setUnknown marks everything that a run determines as known after apply.
@@ -225,15 +234,6 @@ func (m *deploymentModelV1) setUnknown() {
 	m.ChangedNodes = types.MapUnknown(types.Int64Type)
 	m.GroupStatus, m.NodeStatus = types.MapUnknown(types.StringType), types.MapUnknown(types.StringType)
 	m.ServiceStatus, m.ServiceValues = types.MapUnknown(serviceStatusType), types.MapUnknown(serviceValuesType)
-}
-
-// keepComputed takes everything computed from the prior state: nothing is to be done.
-func (m *deploymentModelV1) keepComputed(prior deploymentModelV1) {
-	m.keepRun(prior)
-	m.Digest, m.Drift = prior.Digest, prior.Drift
-	m.Status, m.GroupStatus, m.NodeStatus, m.Unreachable = prior.Status, prior.GroupStatus, prior.NodeStatus,
-		prior.Unreachable
-	m.ServiceStatus, m.ServiceValues = prior.ServiceStatus, prior.ServiceValues
 }
 
 // keepRun takes over what the prior state has of the last run.

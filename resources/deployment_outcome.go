@@ -2,6 +2,8 @@ package resources
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
@@ -67,17 +70,18 @@ func save(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdent
 	model deploymentModelV1, remembered engine.State) diag.Diagnostics {
 	model.PrivateKeyWO = types.StringNull()
 	diags := state.Set(ctx, &model)
-	diags.Append(setSiteIdentity(ctx, identity, model.Site)...)
+	diags.Append(setIdentity(ctx, identity, "site", model.Site)...)
 	diags.Append(remember(ctx, private, remembered)...)
 	return diags
 }
 
-// setSiteIdentity sets the identity; Terraform 1.11 fails without it even where nothing changed (terraform.md 5.8).
-func setSiteIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, name types.String) diag.Diagnostics {
+// setIdentity sets the identity, which has one attribute; Terraform 1.11 fails without it even where nothing changed (terraform.md 5.8).
+func setIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, attribute string,
+	value types.String) diag.Diagnostics {
 	if identity == nil {
 		return nil
 	}
-	return identity.SetAttribute(ctx, path.Root("site"), name)
+	return identity.SetAttribute(ctx, path.Root(attribute), value)
 }
 
 // messages shows what an operation of the engine reports.
@@ -97,6 +101,149 @@ func messages(of engine.Messages) (diags diag.Diagnostics) {
 		default:
 			diags.AddError("The operation failed", e.Error())
 		}
+	}
+	return diags
+}
+
+var (
+	serviceStatusType = types.ObjectType{AttrTypes: map[string]attr.Type{
+		"entity": types.StringType, "identity": types.StringType, "state": types.StringType, "version": types.Int64Type,
+	}}
+	serviceValuesType = types.MapType{ElemType: types.StringType}
+)
+
+// setServices shows the services of an inventory: their states and the values that slipway set. unknown are the
+// attributes of a service that the run may change.
+func (m *deploymentModelV1) setServices(t *services.Transition, values map[string]map[string]any,
+	unknown map[string][]string) {
+	statuses, shown := make(map[string]attr.Value), make(map[string]attr.Value)
+	state := t.State()
+	for _, name := range state.Names() {
+		s := t.Status(name)
+		identity := types.StringNull()
+		if s.Identity != "" {
+			identity = types.StringValue(s.Identity)
+		}
+		statuses[name] = types.ObjectValueMust(serviceStatusType.AttrTypes, map[string]attr.Value{
+			"entity": types.StringValue(s.Entity), "identity": identity, "state": types.StringValue(s.State),
+			"version": types.Int64Value(int64(s.Version)),
+		})
+		set := t.Allocated(name)
+		maps.Copy(set, values[name])
+		texts := make(map[string]attr.Value, len(set))
+		for attribute, value := range set {
+			texts[attribute] = types.StringValue(textOfValue(value))
+		}
+		for _, attribute := range unknown[name] {
+			texts[attribute] = types.StringUnknown()
+		}
+		if t.Wanted(name) && len(texts) > 0 {
+			shown[name] = types.MapValueMust(types.StringType, texts)
+		}
+	}
+	m.ServiceStatus, m.ServiceValues = types.MapValueMust(serviceStatusType, statuses),
+		types.MapValueMust(serviceValuesType, shown)
+}
+
+// textOfValue is a value of an attribute as text: what is no text is JSON.
+func textOfValue(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v) // a number that JSON does not have
+	}
+	return string(text)
+}
+
+// keepPromises returns values of services with those that the plan promised and that did not come, because a callback
+// failed for example: Terraform wants to find each of them. One that the plan did not know is null then.
+func keepPromises(promised, values types.Map) types.Map {
+	all := maps.Clone(values.Elements())
+	for name, p := range promised.Elements() { // none where the plan knew nothing
+		set, ok := p.(types.Map)
+		if !ok || set.IsUnknown() {
+			continue
+		}
+		texts := make(map[string]attr.Value)
+		for attribute, text := range set.Elements() {
+			if text.IsUnknown() {
+				text = types.StringNull()
+			}
+			texts[attribute] = text
+		}
+		if came, ok := all[name].(types.Map); ok {
+			maps.Copy(texts, came.Elements())
+		}
+		all[name] = types.MapValueMust(types.StringType, texts)
+	}
+	return types.MapValueMust(serviceValuesType, all)
+}
+
+// privateKey is where a deployment has what is remembered of its site. Create, Read and Update always set it, because
+// its absence means something: Terraform gives Delete no private state when it replaces a tainted deployment, and then
+// no node may be touched (terraform.md 5.5).
+const privateKey = "applied"
+
+type privateReader interface {
+	GetKey(ctx context.Context, key string) ([]byte, diag.Diagnostics)
+}
+
+type privateWriter interface {
+	SetKey(ctx context.Context, key string, value []byte) diag.Diagnostics
+}
+
+// recall returns what is remembered; saved is false when there is no private state.
+func recall(ctx context.Context, from privateReader) (past engine.State, saved bool, diags diag.Diagnostics) {
+	raw, diags := from.GetKey(ctx, privateKey)
+	if diags.HasError() || len(raw) == 0 {
+		return past, false, diags
+	}
+	if err := past.UnmarshalJSON(raw); err != nil {
+		diags.AddError("Private state is not readable", "The deployment's private state "+err.Error()+".")
+		return past, false, diags
+	}
+	return past, true, diags
+}
+
+// remember saves what is to be remembered.
+func remember(ctx context.Context, to privateWriter, state engine.State) (diags diag.Diagnostics) {
+	raw, err := state.MarshalJSON()
+	if err != nil {
+		diags.AddError("Private state cannot be saved", err.Error())
+		return diags
+	}
+	diags.Append(to.SetKey(ctx, replacementKey, nil)...)
+	diags.Append(to.SetKey(ctx, privateKey, raw)...)
+	return diags
+}
+
+// refusal is an error that the plan notes under [replacementKey].
+type refusal struct{ Summary, Detail string }
+
+func noteRefusal(ctx context.Context, private privateWriter, refused diag.Diagnostics) (diags diag.Diagnostics) {
+	var errs []refusal
+	for _, e := range refused {
+		errs = append(errs, refusal{e.Summary(), e.Detail()})
+	}
+	raw, err := json.Marshal(errs)
+	if err != nil {
+		diags.AddError("The plan cannot be noted", err.Error())
+		return diags
+	}
+	return private.SetKey(ctx, replacementKey, raw)
+}
+
+// refuseReplacement returns what the first call noted.
+func refuseReplacement(ctx context.Context, private privateReader) diag.Diagnostics {
+	raw, diags := private.GetKey(ctx, replacementKey)
+	var errs []refusal
+	if err := json.Unmarshal(raw, &errs); len(raw) > 0 && err != nil {
+		diags.AddError("Private state is not readable", err.Error())
+	}
+	for _, e := range errs {
+		diags.AddError(e.Summary, e.Detail)
 	}
 	return diags
 }

@@ -70,7 +70,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	p := w.Plan
 	if prior != nil && p.Empty() && !w.Services.HasChanges() && len(w.Drift) == 0 && prior.shown().Settled() &&
 		plan.sameDesire(*prior) {
-		plan.keepComputed(*prior)
+		plan.computedV1 = prior.computedV1 // nothing is to be done
 	} else {
 		plan.setPlan(w, prior)
 	}

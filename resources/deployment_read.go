@@ -21,7 +21,7 @@ const defaultReadTimeout = 5 * time.Minute
 func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	var state deploymentModelV1
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-	resp.Diagnostics.Append(setSiteIdentity(ctx, resp.Identity, state.Site)...)
+	resp.Diagnostics.Append(setIdentity(ctx, resp.Identity, "site", state.Site)...)
 	past, _, diags := recall(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {

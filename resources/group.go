@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"strings"
+
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -42,15 +44,9 @@ func groupSchema() schema.Schema {
 				MarkdownDescription: "When the group counts as successful; judged after prepare and after deploy, over all nodes that its selectors select. Any criterion that is not met fails the group. Left out, the group always succeeds.",
 				Validators:          []validator.Object{oneCriterion("Without any criterion, leave success_criteria out.")},
 				Attributes: map[string]schema.Attribute{
-					"percent_successful_nodes": schema.Int64Attribute{Optional: true,
-						MarkdownDescription: "Share of the nodes that must succeed, in percent, 0 to 100.",
-						Validators:          []validator.Int64{int64validator.Between(0, 100)}},
-					"minimum_successful_nodes": schema.Int64Attribute{Optional: true,
-						MarkdownDescription: "Number of nodes that must succeed, 0 or more.",
-						Validators:          []validator.Int64{int64validator.Between(0, mostNodes)}},
-					"maximum_failed_nodes": schema.Int64Attribute{Optional: true,
-						MarkdownDescription: "Number of nodes that may fail, 0 or more.",
-						Validators:          []validator.Int64{int64validator.Between(0, mostNodes)}},
+					"percent_successful_nodes": number("Share of the nodes that must succeed, in percent, 0 to 100.", int64validator.Between(0, 100)),
+					"minimum_successful_nodes": number("Number of nodes that must succeed, 0 or more.", int64validator.Between(0, mostNodes)),
+					"maximum_failed_nodes":     number("Number of nodes that may fail, 0 or more.", int64validator.Between(0, mostNodes)),
 				},
 			},
 			"rolling": schema.SingleNestedAttribute{
@@ -60,14 +56,9 @@ func groupSchema() schema.Schema {
 					"max_parallel": schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(1),
 						MarkdownDescription: "How many nodes of the group are worked on at once, 1 or more. Default 1.",
 						Validators:          []validator.Int64{int64validator.Between(1, mostNodes)}},
-					"lock": schema.StringAttribute{Optional: true,
-						Validators: []validator.String{stringvalidator.LengthAtLeast(1),
-							stringvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("unlock"))},
-						MarkdownDescription: "Command that is run on a node before its first task in the task groups `upgrade_boot`, `storage_upgrade` and `node`, to drain it. When it fails, the node is not touched. It requires `unlock`: a node that is locked must be unlocked."},
-					"unlock": schema.StringAttribute{Optional: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-						MarkdownDescription: "Command that is run on a node after its last task in these task groups, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`."},
-					"lock_new_nodes": schema.BoolAttribute{Optional: true,
-						MarkdownDescription: "Whether nodes on which nothing of the site is applied yet are locked, too. Default true. With `false` they are worked on without `lock` and `unlock`: there is nothing to drain, and the commands may not be there yet."},
+					"lock":           text("Command that is run on a node before its first task in the task groups `upgrade_boot`, `storage_upgrade` and `node`, to drain it. When it fails, the node is not touched. It requires `unlock`: a node that is locked must be unlocked.", stringvalidator.LengthAtLeast(1), stringvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("unlock"))),
+					"unlock":         text("Command that is run on a node after its last task in these task groups, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`.", stringvalidator.LengthAtLeast(1)),
+					"lock_new_nodes": flag("Whether nodes on which nothing of the site is applied yet are locked, too. Default true. With `false` they are worked on without `lock` and `unlock`: there is nothing to drain, and the commands may not be there yet."),
 					"node_order": schema.ListAttribute{Optional: true, ElementType: types.StringType,
 						Validators: []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(),
 							listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
@@ -91,25 +82,41 @@ func groupSchema() schema.Schema {
 						MarkdownDescription: "Time that passes after each batch before its nodes are checked again and the next batch starts, as a duration such as `10m`. It does not count towards `deploy_timeout`, which each batch has for itself."},
 				},
 			},
-			"on_shortfall": schema.StringAttribute{
-				Optional:   true,
-				Validators: []validator.String{stringvalidator.OneOf(site.OnShortfallStop, site.OnShortfallContinue)},
-				MarkdownDescription: "What the group does when it can no longer meet its `success_criteria`. `stop` starts no further node; what runs is finished and unlocked. " +
-					"`continue` works on all nodes. Default: `stop` with `rolling`, else `continue`.",
-			},
-			"prepare_timeout": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "Bound on preparing the group's nodes, as a duration such as `10m`. Default 30m. Nodes that finished in time count as successful.",
-				Validators:          []validator.String{durationValidator()},
-			},
-			"deploy_timeout": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "Bound on deploying the group's nodes, as a duration such as `2h`. Default 1h. Nodes that finished in time count as successful.",
-				Validators:          []validator.String{durationValidator()},
-			},
+			"on_shortfall": text("What the group does when it can no longer meet its `success_criteria`. `stop` starts no further node; what runs is finished and unlocked. "+
+				"`continue` works on all nodes. Default: `stop` with `rolling`, else `continue`.", stringvalidator.OneOf(site.OnShortfallStop, site.OnShortfallContinue)),
+			"prepare_timeout": text("Bound on preparing the group's nodes, as a duration such as `10m`. Default 30m. Nodes that finished in time count as successful.", durationValidator()),
+			"deploy_timeout":  text("Bound on deploying the group's nodes, as a duration such as `2h`. Default 1h. Nodes that finished in time count as successful.", durationValidator()),
 		},
 	}
 }
 
 // mostNodes bounds numbers of nodes, so that they fit every int.
 const mostNodes = 1 << 30
+
+const allNodes = "write selectors = [] for all nodes"
+
+// selectorsAttribute is `selectors` of groups and services.
+func selectorsAttribute(what string) schema.ListNestedAttribute {
+	criterion := func(description string, element ...validator.String) schema.ListAttribute {
+		return schema.ListAttribute{
+			Optional: true, ElementType: types.StringType,
+			MarkdownDescription: description + " A criterion that is left out or empty is ignored.",
+			Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.ValueStringsAre(element...)},
+		}
+	}
+	return schema.ListNestedAttribute{
+		Required: true, Validators: []validator.List{listvalidator.NoNullValues()},
+		MarkdownDescription: "Which nodes " + what +
+			": those that any of the selectors selects; `[]` selects all nodes. A selector selects the nodes that meet all of its criteria; " +
+			"a criterion is met by any one of its values.",
+		NestedObject: schema.NestedAttributeObject{
+			Validators: []validator.Object{oneCriterion(strings.ToUpper(allNodes[:1]) + allNodes[1:] + ".")},
+			Attributes: map[string]schema.Attribute{
+				"node_names":  criterion("Names of nodes.", stringvalidator.LengthAtLeast(1)),
+				"node_tags":   criterion("Tags, any of which the node has.", stringvalidator.LengthAtLeast(1)),
+				"node_labels": criterion("Labels as `key:value`, any of which the node has. White space around the colon is dropped.", labelSelectorValidator()),
+				"rack_names":  criterion("Names of racks.", stringvalidator.LengthAtLeast(1)),
+			},
+		},
+	}
+}

@@ -27,11 +27,6 @@ var (
 	_ values.Quiet                     = (*node)(nil)
 )
 
-// heldIdentity names a held resource outside of any state.
-type heldIdentity struct {
-	Name types.String `tfsdk:"name"`
-}
-
 func (h *held) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_" + h.object
 }
@@ -88,11 +83,8 @@ func (h *held) Delete(context.Context, resource.DeleteRequest, *resource.DeleteR
 // identify sets the identity. That is done at every occasion: states that were written without one, and Terraform
 // versions that do not keep it, need it (terraform.md 5.8).
 func (h *held) identify(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity) diag.Diagnostics {
-	if identity == nil {
-		return nil
-	}
-	var id heldIdentity
-	diags := state.GetAttribute(ctx, path.Root("name"), &id.Name)
-	diags.Append(identity.Set(ctx, id)...)
+	var name types.String
+	diags := state.GetAttribute(ctx, path.Root("name"), &name)
+	diags.Append(setIdentity(ctx, identity, "name", name)...)
 	return diags
 }

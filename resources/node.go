@@ -93,17 +93,9 @@ func nodeSchema() schema.Schema {
 		MarkdownDescription: "A machine of the site, as desired state: what it is called, where it is found and what it is. Nothing connects to it before a `slipway_deployment` takes it. " +
 			"Import takes the node's name; everything else then comes from the configuration.",
 		Attributes: map[string]schema.Attribute{
-			"name": nameAttribute("node"),
-			"address": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "Host name or IP address. A node with transport `local` has none.",
-				Validators:          []validator.String{addressValidator()},
-			},
-			"rack": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "Name of the rack that the node is in, for selectors.",
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-			},
+			"name":    nameAttribute("node"),
+			"address": text("Host name or IP address. A node with transport `local` has none.", addressValidator()),
+			"rack":    text("Name of the rack that the node is in, for selectors.", stringvalidator.LengthAtLeast(1)),
 			"tags": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Tags, for selectors.",

@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -17,12 +16,6 @@ import (
 func NewOverride() resource.Resource {
 	return &held{object: "override", schema: overrideSchema}
 }
-
-// The ways in which an override's layers merge.
-const (
-	mergeParameter = "parameter"
-	mergeTitle     = "title"
-)
 
 func overrideSchema() schema.Schema {
 	scope := func(what string, each validator.String, others ...string) schema.SetAttribute {
@@ -55,11 +48,7 @@ func overrideSchema() schema.Schema {
 			"roles": scope("Roles, or `/regular expression/` that is matched at the beginning of a role,",
 				rolePatternValidator(), "groups"),
 			"nodes": scope("Names of the nodes", values.NameValidator(), "groups", "roles"),
-			"merge": schema.StringAttribute{
-				Optional: true, Computed: true, Default: stringdefault.StaticString(mergeParameter),
-				MarkdownDescription: "How this override goes over those of wider scopes: `parameter` (default) merges the parameters of a title, `title` replaces the title whole.",
-				Validators:          []validator.String{stringvalidator.OneOf(mergeParameter, mergeTitle)},
-			},
+			"merge": choice("How this override goes over those of wider scopes: `parameter` (default) merges the parameters of a title, `title` replaces the title whole.", "parameter", "title"),
 			"configuration": schema.DynamicAttribute{
 				Required:            true,
 				MarkdownDescription: "What to change or add: `type = { title = { parameter = value } }`. A null is an error, because an override cannot take a parameter away.",
@@ -69,8 +58,7 @@ func overrideSchema() schema.Schema {
 				Optional:            true,
 				MarkdownDescription: "Which resources the override may change and create.",
 				Attributes: map[string]schema.Attribute{
-					"create": schema.BoolAttribute{Optional: true,
-						MarkdownDescription: "Whether resources that no service brings are created. Default true."},
+					"create":                  flag("Whether resources that no service brings are created. Default true."),
 					"types_filter":            names("Types that are considered; left out or empty, all are."),
 					"titles_filter":           names("Titles that are considered; left out or empty, all are."),
 					"types_create_exception":  names("Types for which the opposite of `create` counts."),

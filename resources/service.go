@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -99,12 +100,13 @@ func plannedService(object tftypes.Value) (*catalog.Entity, catalog.Partial) {
 	return e, catalog.PartOf(values["attributes"])
 }
 
-// lifecycleOf checks the lifecycle of a service: the name of a shipped one, or a document with one.
-func lifecycleOf(text string) string {
-	if _, err := document.ParseServiceLifecycle("service_lifecycle", text); err != nil {
-		return "service_lifecycle: " + err.Error()
+// checkLifecycle checks the lifecycle of a service: the name of a shipped one, or a document with one.
+func checkLifecycle(text string) error {
+	_, err := document.ParseServiceLifecycle("service_lifecycle", text)
+	if err != nil {
+		err = fmt.Errorf("service_lifecycle: %w", err)
 	}
-	return ""
+	return err
 }
 
 func serviceSchema() schema.Schema {
@@ -139,27 +141,16 @@ func serviceSchema() schema.Schema {
 					"Types and their parameters are checked when the configuration is validated. Give this or `entity`.",
 				Validators: []validator.Dynamic{configurationRule(configurationForm{})},
 			},
-			"service_lifecycle": schema.StringAttribute{
-				Optional: true,
-				MarkdownDescription: "The lifecycle that the service is driven through: the name of one that slipway brings, or a document that has one (`file(\"lifecycle.yaml\")`). Left out, it is the one that the entity names, " +
-					"`slipway_default` in most cases. The guide [Services](../guides/services) says how lifecycles are made. For a service of an entity.",
-				Validators: []validator.String{textRule("the name of a lifecycle that slipway brings, or a document with one", lifecycleOf)},
-			},
+			"service_lifecycle": text("The lifecycle that the service is driven through: the name of one that slipway brings, or a document that has one (`file(\"lifecycle.yaml\")`). Left out, it is the one that the entity names, "+
+				"`slipway_default` in most cases. The guide [Services](../guides/services) says how lifecycles are made. For a service of an entity.", textRule("the name of a lifecycle that slipway brings, or a document with one", checkLifecycle)),
 			"gates": schema.MapAttribute{
 				Optional: true, ElementType: types.BoolType,
 				MarkdownDescription: "Opens (`true`) and closes (`false`) gates of the lifecycle: its transfers with a `config` name happen by themselves only while the gate of that name is open. A gate that is not named is open. " +
 					"For a service of an entity.",
 			},
-			"rollback_on_failure": schema.BoolAttribute{
-				Optional: true,
-				MarkdownDescription: "When an update of the service fails, deploy in the same apply what was deployed before, on all of its nodes; the apply fails all the same, and the next plan shows the change again. Default `false`: what " +
-					"was reached stays, and the next apply goes on from there. For a service of an entity.",
-			},
-			"target_state": schema.StringAttribute{
-				Optional:            true,
-				MarkdownDescription: "A state of the lifecycle to ask for, such as `maintenance`: the service is brought there when the lifecycle has a transfer on request (`api_set_state`) from where it is. For a service of an entity.",
-				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
-			},
+			"rollback_on_failure": flag("When an update of the service fails, deploy in the same apply what was deployed before, on all of its nodes; the apply fails all the same, and the next plan shows the change again. Default `false`: what " +
+				"was reached stays, and the next apply goes on from there. For a service of an entity."),
+			"target_state": text("A state of the lifecycle to ask for, such as `maintenance`: the service is brought there when the lifecycle has a transfer on request (`api_set_state`) from where it is. For a service of an entity.", stringvalidator.LengthAtLeast(1)),
 		},
 	}
 }

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -54,10 +55,10 @@ func (r rule) ValidateDynamic(ctx context.Context, req validator.DynamicRequest,
 }
 
 // textRule accepts a string for which check finds nothing wrong.
-func textRule(text string, check func(string) (wrong string)) validator.String {
+func textRule(text string, check func(string) error) validator.String {
 	return rule{text: text, check: func(_ context.Context, at path.Path, v attr.Value) (diags diag.Diagnostics) {
-		if wrong := check(textOf(v)); wrong != "" {
-			diags.AddAttributeError(at, "Invalid value of "+at.String(), wrong)
+		if err := check(textOf(v)); err != nil {
+			diags.AddAttributeError(at, "Invalid value of "+at.String(), err.Error())
 		}
 		return diags
 	}}
@@ -68,69 +69,62 @@ func textOf(v attr.Value) string {
 	return s.ValueString()
 }
 
-func messageOf(err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
 // durationValidator accepts a duration above zero.
 func durationValidator() validator.String {
-	return textRule("a duration above zero, such as 30s, 10m or 1h30m", func(s string) string {
+	return textRule("a duration above zero, such as 30s, 10m or 1h30m", func(s string) error {
 		_, err := document.ParseDuration(s)
-		return messageOf(err)
+		return err
 	})
 }
 
 // labelSelectorValidator accepts `key:value`: exactly one colon, neither side empty after trimming (airship.md 3,
 // D-20).
 func labelSelectorValidator() validator.String {
-	return textRule("a label as key:value", func(s string) string {
+	return textRule("a label as key:value", func(s string) error {
 		_, _, err := site.ParseLabel(s)
-		return messageOf(err)
+		return err
 	})
 }
 
 // labelValidator accepts the key or the value of a node's label: one that a selector can name.
 func labelValidator() validator.String {
-	return textRule("not empty, no colon, no white space around it", func(s string) string {
+	return textRule("not empty, no colon, no white space around it", func(s string) error {
 		if s == "" || strings.Contains(s, ":") || strings.TrimSpace(s) != s {
-			return fmt.Sprintf("%q cannot be the key or value of a label, because no selector could name it; write something without colon and without white space around it", s)
+			return fmt.Errorf("%q cannot be the key or value of a label, because no selector could name it; write something without colon and without white space around it", s)
 		}
-		return ""
+		return nil
 	})
 }
 
 // rolePatternValidator accepts a role or `/regular expression/` (fuel.md B4).
 func rolePatternValidator() validator.String {
-	return textRule("a role or /regular expression/", func(s string) string {
+	return textRule("a role or /regular expression/", func(s string) error {
 		if s == "" {
-			return "the role is empty; write a role or /regular expression/"
+			return errors.New("the role is empty; write a role or /regular expression/")
 		}
 		_, err := site.ParseRolePattern(s)
-		return messageOf(err)
+		return err
 	})
 }
 
 // addressValidator accepts a host name or an IP address, nothing around it.
 func addressValidator() validator.String {
-	return textRule("a host name or IP address", func(s string) string {
+	return textRule("a host name or IP address", func(s string) error {
 		switch {
 		case net.ParseIP(s) != nil:
-			return ""
+			return nil
 		case s == "":
-			return "the address is empty; write a host name or IP address, or leave it out for a local node"
+			return errors.New("the address is empty; write a host name or IP address, or leave it out for a local node")
 		case strings.Contains(s, "@"):
-			return fmt.Sprintf("%q names a user; write the host only, and the user in the connection", s)
+			return fmt.Errorf("%q names a user; write the host only, and the user in the connection", s)
 		case strings.ContainsAny(s, ":[]"):
-			return fmt.Sprintf("%q is not a host name or IP address; write the host only, and the port in the connection", s)
+			return fmt.Errorf("%q is not a host name or IP address; write the host only, and the port in the connection", s)
 		case strings.ContainsAny(s, " \t\r\n/"):
-			return fmt.Sprintf("%q is not a host name or IP address", s)
+			return fmt.Errorf("%q is not a host name or IP address", s)
 		case strings.HasPrefix(s, "-"):
-			return fmt.Sprintf("%q begins with a hyphen; no host name does", s)
+			return fmt.Errorf("%q begins with a hyphen; no host name does", s)
 		}
-		return ""
+		return nil
 	})
 }
 

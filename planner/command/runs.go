@@ -1,6 +1,8 @@
 package command
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -40,4 +42,42 @@ func duration(r journal.Run) string {
 		return "-"
 	}
 	return r.Ended.Sub(r.Started).Round(100 * time.Millisecond).String()
+}
+
+func newUnlock(j *journalFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "unlock SITE",
+		Short: "Free a site from a run that is gone or hangs",
+		Long: "Free a site from a run that is gone or hangs. The next run does this itself: at once when the process ended on this machine, otherwise after\n" +
+			"30 seconds without a sign of life. A run that gives signs of life keeps its site, unless with --force: it then stops, and what it reached is\n" +
+			"in the ledgers of the nodes.",
+		Args: exactly(1, "one site"),
+	}
+	force := cmd.Flags().Bool("force", false, "free the site also from a run that gives signs of life")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if j.site != "" && j.site != args[0] {
+			return inputError(fmt.Errorf("--site %q: must be the site to free, or be left out", j.site))
+		}
+		file, err := (&journalFlags{directory: j.directory, site: args[0]}).file()
+		if err != nil {
+			return inputError(err)
+		}
+		store, err := journal.Open(cmd.Context(), file)
+		if err != nil {
+			return inputError(err)
+		}
+		holder, err := store.Unlock(cmd.Context(), args[0], *force)
+		if err := errors.Join(err, store.Close()); err != nil {
+			return err
+		}
+		p := &printer{w: cmd.OutOrStdout()}
+		if holder == nil {
+			p.printf("site %s: no run holds it\n", args[0])
+			return p.err
+		}
+		p.printf("site %s: free. It was held by run %s of %s, running since %s\n", args[0], holder.Run, holder.Owner,
+			holder.Since.Format(time.DateTime))
+		return p.err
+	}
+	return cmd
 }

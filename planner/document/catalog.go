@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -344,4 +345,73 @@ func (r *catalogReader) embedded(f field, path string) catalog.Embedded {
 	out := catalog.Embedded{Name: f.name, Modifier: catalog.Fixed}
 	r.object(f.value, path, r.keys(&out, r.structureKeys(&out.Structure)...)...)
 	return out
+}
+
+// pool reads a pool of a catalog.
+func (r *catalogReader) pool(f field, path string) catalog.Pool {
+	out := catalog.Pool{Name: f.name}
+	r.object(f.value, path, r.poolKeys(&out)...)
+	return out
+}
+
+// poolKeys are the keys of a pool, named or inline.
+func (r *catalogReader) poolKeys(into *catalog.Pool) []key {
+	return r.keys(into, key{"integer", false, func(n *yaml.Node, path string) {
+		p := new(catalog.IntegerPool)
+		into.Integer = p
+		r.object(n, path, r.keys(p, key{"excluded", false, listInto(r.reader, &p.Excluded, r.numberOrText)})...)
+	}})
+}
+
+// allocation reads the allocation of an attribute: from a named or an inline pool.
+func (r *catalogReader) allocation(n *yaml.Node, path string) *catalog.Allocation {
+	out := new(catalog.Allocation)
+	var own catalog.Pool
+	ofPool := slices.DeleteFunc(r.poolKeys(&own), func(k key) bool { return k.name == "description" })
+	r.object(n, path, r.keys(out, ofPool...)...)
+	if own.Integer != nil || own.Address != nil || own.Prefix != nil || own.Pick != "" {
+		out.Own = &own
+	}
+	return out
+}
+
+// numberOrText reads an item of a list that may be a number.
+func (r *reader) numberOrText(n *yaml.Node, path string) string {
+	value, ok := r.value(n, path, 0)
+	switch value.(type) {
+	case int64, string:
+		return fmt.Sprint(value)
+	}
+	if ok {
+		r.wrongKind(n, r.resolve(n), path, "a number or a range in quotes, such as \"10-19\"")
+	}
+	return ""
+}
+
+// task reads the template of a task.
+func (r *catalogReader) task(n *yaml.Node, path string) catalog.Task {
+	var out catalog.Task
+	persist := true
+	r.object(n, path, r.keys(&out,
+		key{"when", false, r.intoCondition(&out.When)},
+		key{"steps", false, func(n *yaml.Node, path string) {
+			out.Steps = []catalog.Task{}
+			r.deeper(n, path, "steps are more than %d levels deep, or hold themselves",
+				listInto(r.reader, &out.Steps, r.task))
+		}},
+		key{"persist", false, r.into(&persist)},
+	)...)
+	out.Once = !persist
+	return out
+}
+
+// intoCondition reads a template, true or false.
+func (r *reader) intoCondition(target *string) readFunc {
+	return func(n *yaml.Node, path string) {
+		if at := r.resolve(n); at != nil && isScalar(at, "!!bool") {
+			*target = strconv.FormatBool(r.boolean(n, path))
+			return
+		}
+		*target, _ = r.text(n, path)
+	}
 }

@@ -10,10 +10,17 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // Engine works on sites. All fields are required, but for GiveUp.
@@ -41,4 +48,121 @@ type TimeLimitError struct {
 
 func (e *TimeLimitError) Error() string {
 	return fmt.Sprintf("The limit of %s, %s, is over", e.Setting, e.Limit)
+}
+
+// Message is an error or a warning of an operation.
+type Message struct {
+	Warning   bool
+	Attribute string // of the deployment, such as services; empty when it is about none
+	Summary   string // without a full stop
+	Detail    string
+}
+
+func (m *Message) Error() string { return m.Summary + ": " + m.Detail }
+
+// Messages are what an operation reports, in order. Each is a *[Message] or a [invalid.Error].
+type Messages []error
+
+// Failed reports whether there are errors among the messages.
+func (m Messages) Failed() bool {
+	return slices.ContainsFunc(m, func(e error) bool { return !IsWarning(e) })
+}
+
+// IsWarning reports whether a message is a warning.
+func IsWarning(e error) bool {
+	switch e := e.(type) {
+	case *Message:
+		return e.Warning
+	case invalid.Error:
+		return e.Warning
+	}
+	return false
+}
+
+func (m *Messages) fail(summary, detail string, args ...any) {
+	*m = append(*m, &Message{Summary: summary, Detail: fmt.Sprintf(detail, args...)})
+}
+
+func (m *Messages) warn(summary, detail string, args ...any) {
+	*m = append(*m, &Message{Warning: true, Summary: summary, Detail: fmt.Sprintf(detail, args...)})
+}
+
+// add adds messages.
+func (m *Messages) add(more Messages) { *m = append(*m, more...) }
+
+// nameRun adds the run to hints at its report; without a run, the newest one is reported.
+func (m Messages) nameRun(id string) {
+	for _, e := range m {
+		if message, ok := e.(*Message); ok {
+			message.Detail = strings.ReplaceAll(message.Detail, "`report` shows", "`report "+id+"` shows")
+		}
+	}
+}
+
+func (m *Messages) errs(errs invalid.Errors) {
+	for _, p := range errs {
+		*m = append(*m, p)
+	}
+}
+
+// linesShown bounds a list in a message.
+const linesShown = 20
+
+// FirstLines returns the first lines of a list, and how many more there are.
+func FirstLines(lines []string) []string {
+	if len(lines) <= linesShown {
+		return lines
+	}
+	return append(slices.Clone(lines[:linesShown]), fmt.Sprintf("and %d more", len(lines)-linesShown))
+}
+
+// Cache is a [planner.Cache] of one site, for use by several operations at once. It saves work only: check, plan and
+// apply of one process, and the passes of a run, refine a service once as long as nothing of it changes. The zero value
+// is ready for use; a nil Cache caches nothing.
+type Cache struct {
+	mu    sync.Mutex
+	cache planner.Cache
+}
+
+// lock returns what is cached, nil for a nil Cache, and what unlocks it again.
+func (c *Cache) lock() (cache *planner.Cache, unlock func()) {
+	if c == nil {
+		return nil, func() {}
+	}
+	c.mu.Lock()
+	return &c.cache, c.mu.Unlock
+}
+
+func (c *Cache) plan(s site.Site, applied planner.Applied, drift planner.Drift) (*planner.Plan, invalid.Errors) {
+	cache, unlock := c.lock()
+	defer unlock()
+	if cache == nil {
+		return planner.Make(s, applied, drift)
+	}
+	return cache.Make(s, applied, drift)
+}
+
+func (c *Cache) planFor(s site.Site, applied planner.Applied, services map[string]bool, before planner.Owners) (
+	*planner.Plan, invalid.Errors) {
+	cache, unlock := c.lock()
+	defer unlock()
+	return cache.MakeFor(s, applied, services, before)
+}
+
+func (c *Cache) desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
+	cache, unlock := c.lock()
+	defer unlock()
+	return cache.Desired(s)
+}
+
+func (c *Cache) ownersOf(s site.Site) (planner.Owners, invalid.Errors) {
+	cache, unlock := c.lock()
+	defer unlock()
+	return cache.OwnersOf(s)
+}
+
+func (c *Cache) overriddenBy(s site.Site) (planner.Overridden, invalid.Errors) {
+	cache, unlock := c.lock()
+	defer unlock()
+	return cache.OverriddenBy(s)
 }

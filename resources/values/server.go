@@ -50,24 +50,33 @@ func NewServer(ctx context.Context, p provider.Provider) (Server, error) {
 }
 
 func opaqueAttributes(ctx context.Context, p provider.Provider) map[string]attributes {
+	all := map[string]attributes{}
+	for name, r := range resourcesOf(ctx, p) {
+		var declared resource.SchemaResponse
+		r.Schema(ctx, resource.SchemaRequest{}, &declared)
+		for attribute, a := range declared.Schema.Attributes {
+			if !a.GetType().Equal(OpaqueType{}) {
+				continue
+			}
+			if all[name] == nil {
+				all[name] = attributes{}
+			}
+			all[name][attribute] = true
+		}
+	}
+	return all
+}
+
+// resourcesOf returns a new one of each resource of a provider, by type.
+func resourcesOf(ctx context.Context, p provider.Provider) map[string]resource.Resource {
 	var about provider.MetadataResponse
 	p.Metadata(ctx, provider.MetadataRequest{}, &about)
-	all := map[string]attributes{}
+	all := map[string]resource.Resource{}
 	for _, newResource := range p.Resources(ctx) {
 		r := newResource()
 		var name resource.MetadataResponse
 		r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: about.TypeName}, &name)
-		var declared resource.SchemaResponse
-		r.Schema(ctx, resource.SchemaRequest{}, &declared)
-		opaque := attributes{}
-		for attribute, a := range declared.Schema.Attributes {
-			if a.GetType().Equal(OpaqueType{}) {
-				opaque[attribute] = true
-			}
-		}
-		if len(opaque) > 0 {
-			all[name.TypeName] = opaque
-		}
+		all[name.TypeName] = r
 	}
 	return all
 }

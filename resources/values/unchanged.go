@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -49,19 +50,14 @@ func NewUnchangedServer(ctx context.Context, p provider.Provider, inner Server) 
 	if err != nil {
 		return nil, err
 	}
-	var about provider.MetadataResponse
-	p.Metadata(ctx, provider.MetadataRequest{}, &about)
 	s := &unchangedServer{inner, map[string]idle{}}
-	for _, newResource := range p.Resources(ctx) {
-		r := newResource()
+	for name, r := range resourcesOf(ctx, p) {
 		if _, ok := r.(Idle); !ok {
 			continue
 		}
-		var name resource.MetadataResponse
-		r.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: about.TypeName}, &name)
-		schema, identity := schemas.ResourceSchemas[name.TypeName], identities.IdentitySchemas[name.TypeName]
+		schema, identity := schemas.ResourceSchemas[name], identities.IdentitySchemas[name]
 		if schema == nil || identity == nil {
-			return nil, fmt.Errorf("%s has no schema or no identity", name.TypeName)
+			return nil, fmt.Errorf("%s has no schema or no identity", name)
 		}
 		_, modifies := r.(resource.ResourceWithModifyPlan)
 		_, quiet := r.(Quiet)
@@ -69,7 +65,7 @@ func NewUnchangedServer(ctx context.Context, p provider.Provider, inner Server) 
 		for _, a := range identity.IdentityAttributes {
 			about.identity[a.Name] = true
 		}
-		s.idle[name.TypeName] = about
+		s.idle[name] = about
 	}
 	return s, nil
 }
@@ -129,39 +125,14 @@ func sameBytes(a, b *tfprotov6.DynamicValue) bool {
 
 // selected returns an object of some attributes of another.
 func selected(object []byte, names map[string]bool) (*tfprotov6.DynamicValue, error) {
-	var out bytes.Buffer
-	d, e := msgpack.NewDecoder(bytes.NewReader(object)), msgpack.NewEncoder(&out)
-	n, err := d.DecodeMapLen()
-	if err != nil {
+	var members map[string]msgpack.RawMessage
+	if err := msgpack.Unmarshal(object, &members); err != nil {
 		return nil, err
 	}
-	if err := e.EncodeMapLen(len(names)); err != nil {
-		return nil, err
-	}
-	found := 0
-	for ; n > 0 && found < len(names); n-- {
-		name, err := d.DecodeString()
-		if err != nil {
-			return nil, err
-		}
-		if !names[name] {
-			if err := d.Skip(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		found++
-		value, err := d.DecodeRaw()
-		if err != nil {
-			return nil, err
-		}
-		if err := e.EncodeString(name); err != nil {
-			return nil, err
-		}
-		out.Write(value)
-	}
-	if found < len(names) {
+	maps.DeleteFunc(members, func(name string, _ msgpack.RawMessage) bool { return !names[name] })
+	if len(members) < len(names) {
 		return nil, errors.New("the object lacks attributes of its identity")
 	}
-	return &tfprotov6.DynamicValue{MsgPack: out.Bytes()}, nil
+	out, err := msgpack.Marshal(members)
+	return &tfprotov6.DynamicValue{MsgPack: out}, err
 }

@@ -174,18 +174,11 @@ func (v Opaque) inside() presence {
 	if err != nil {
 		return present
 	}
-	d := msgpack.NewDecoder(bytes.NewReader(encoded))
-	if n, err := d.DecodeArrayLen(); err != nil || n != 2 {
-		return present
-	}
-	if err := d.Skip(); err != nil { // the type
-		return present
-	}
-	code, err := d.PeekCode()
+	_, value, err := parts(encoded)
 	if err != nil {
 		return present
 	}
-	return absence([]byte{code})
+	return absence(value)
 }
 
 // parts returns the type, in JSON, and the encoding of a value that has its type beside it.
