@@ -106,13 +106,14 @@ type serviceChangeJSON struct {
 }
 
 type groupJSON struct {
-	Name        string   `json:"name"`
-	Critical    bool     `json:"critical"`
-	Members     []string `json:"members"` // all nodes that its selectors match
-	Owned       []string `json:"owned"`   // the members that are in no earlier group
-	MaxParallel int      `json:"max_parallel,omitempty"`
-	Unlocked    []string `json:"unlocked,omitempty"`
-	After       []string `json:"after,omitempty"` // groups that come first, never at the same time, because of tasks
+	Name        string     `json:"name"`
+	Critical    bool       `json:"critical"`
+	Members     []string   `json:"members"` // all nodes that its selectors match
+	Owned       []string   `json:"owned"`   // the members that are in no earlier group
+	MaxParallel int        `json:"max_parallel,omitempty"`
+	Unlocked    []string   `json:"unlocked,omitempty"`
+	Batches     [][]string `json:"batches,omitempty"` // the nodes of each, in the order of the run
+	After       []string   `json:"after,omitempty"`   // groups that come first, never at the same time, because of tasks
 }
 
 type phaseJSON struct {
@@ -140,7 +141,7 @@ func describePlan(made *engine.Planned, note string, warnings invalid.Errors) pl
 	}
 	for _, g := range p.Groups {
 		out.Groups = append(out.Groups, groupJSON{g.Name, g.Critical, orEmpty(g.Members), orEmpty(g.Owned),
-			g.MaxParallel, g.Unlocked, g.After})
+			g.MaxParallel, g.Unlocked, g.Batches, g.After})
 	}
 	for _, phase := range p.Phases {
 		j := phaseJSON{TaskGroup: string(phase.TaskGroup), Group: phase.Group, Tasks: []taskJSON{}}

@@ -289,6 +289,9 @@ func (d *driver) ended(s session, o outcome) run.Result {
 	case !o.sent:
 		return run.Result{Outcome: run.NotStarted}
 	}
+	if s.Session.Kind == run.Check && o.ledger == nil { // it changes nothing
+		o.ledger = d.report.Nodes[s.Node].Ledger
+	}
 	d.actionsKnown[s.Node] = d.actionsKnown[s.Node] || o.begun
 	d.note(s.Node, func(r *NodeReport) { r.take(s.Group, o) })
 	result := run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock}

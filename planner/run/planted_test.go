@@ -29,7 +29,8 @@ var planted = []struct{ name, file, before, after string }{
 		"cmp.Or(a.From-b.From, a.Phase-b.Phase)"},
 	{"a chain keeps its place", "call.go", "	if ch.call.now.takesPlace() {\n",
 		"	if ch.call.now.takesPlace() && !ch.closing {\n"},
-	{"a batch that failed is not the last", "call.go", "case m.spent, len(c.batchFailed(c.sound)) > 0:", "case c.batch > 0:\n		return"},
+	{"a batch that failed is not the last", "call.go", "case m.spent, len(c.batchFailed(c.sound)) > 0:",
+		"case m.spent:\n	case c.batch > 0:\n		return"},
 	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
 }
 

@@ -16,6 +16,9 @@
 // has chains: the sessions of one node that follow each other, one in general, and all between lock and unlock in a
 // rolling group. A chain takes a place of the run, of its call, and of its phase for as long as it lasts; one callback
 // runs at a time (litp.md 46).
+//
+// With batches, the rounds of a group's block come batch by batch, with health checks and soaks between them. A soak is
+// a session that does nothing until its time is over or the run is stopped.
 package run
 
 import (
