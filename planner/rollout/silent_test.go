@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,54 @@ func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
 				})
 				if len(tried) != 1 || len(f.overlap) > 0 {
 					t.Errorf("sessions on the hung node: %q, two at once: %q", tried, f.overlap)
+				}
+			})
+		})
+	}
+}
+
+// refusing is an executor that tries to reach a node until the session is given up, and says why the last try failed.
+type refusing struct{ *stamped }
+
+func (r refusing) Converge(ctx context.Context, n site.Node, c converge.Catalog,
+	each func(converge.Result)) (converge.Summary, error) {
+	if n.Name != "hung" {
+		return r.stamped.Converge(ctx, n, c, each)
+	}
+	<-ctx.Done()
+	return converge.Summary{}, errors.New("its sshd hung up on all 7 connections")
+}
+
+// A node that is still being asked when its time to prepare is over shows the error of its last try, and which attribute
+// gives it more time.
+func TestNodeThatIsTriedForTooLongShowsItsLastError(t *testing.T) {
+	for name, first := range map[string]bool{"first run": true, "later run": false} {
+		t.Run(name, func(t *testing.T) {
+			s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "hung"}}, Groups: []site.Group{
+				{Name: "near", Selectors: []site.Selector{{NodeNames: []string{"a"}}}},
+				{Name: "zfar", Selectors: []site.Selector{{NodeNames: []string{"hung"}}}, PrepareTimeout: 20 * time.Second},
+			}}
+			p, err := plan(s, nil, nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				e := refusing{&stamped{faulty: newFaulty(), began: time.Now(), started: map[at]time.Duration{}}}
+				o := rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1", Machines: rollout.NewMachines(nil)}
+				if first {
+					survey := o
+					survey.Prepared = rollout.Prepared(p)
+					rollout.Survey(t.Context(), s.Nodes, nil, s.Name, survey)
+				}
+				report, err := rollout.Run(t.Context(), s, p, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, want := range []string{"its sshd hung up on all 7 connections", "the time limit of 20s",
+					"prepare_timeout"} {
+					if got := report.Nodes["hung"].Reason(); strings.Count(got, want) != 1 {
+						t.Errorf("not once %q in %q", want, got)
+					}
 				}
 			})
 		})
