@@ -29,8 +29,15 @@ type Machines struct {
 	// silent are the nodes that have cost this apply the whole time to connect, or to be prepared, and did not answer:
 	// they are not prepared any more.
 	silent  map[string]error
-	under   map[string]chan struct{} // nodes that are being asked now; closed at the end
-	reached map[string]bool          // nodes that answered in a session
+	under   map[string]*question // nodes that are being asked now
+	reached map[string]bool      // nodes that answered in a session
+}
+
+// question is a session that asks a node which machine it is.
+type question struct {
+	ended chan struct{} // closed at its end
+	stop  context.CancelCauseFunc
+	err   error // why the node did not answer
 }
 
 // NewMachines returns what is known before a run: the identities by node, of nodes that have not moved since, and of
@@ -38,7 +45,7 @@ type Machines struct {
 func NewMachines(known map[string]converge.Identity) *Machines {
 	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{},
 		duplicates: map[string]string{}, busy: map[string]error{},
-		silent: map[string]error{}, under: map[string]chan struct{}{}, reached: map[string]bool{}}
+		silent: map[string]error{}, under: map[string]*question{}, reached: map[string]bool{}}
 }
 
 // Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the
@@ -250,15 +257,15 @@ const (
 )
 
 // inquire calls ask for every node, for up to parallelism at once, and returns when each call has ended or was waited
-// for as long as wait says (0: to its end), or ctx has ended. The other calls go on: see await. A node that is being
-// asked is not asked again.
-func (m *Machines) inquire(ctx context.Context, nodes []string, parallelism int, wait func(node string) time.Duration,
-	ask func(node string)) {
+// for as long as wait says (0: to its end), or ctx has ended. The other calls go on, with asking: see await. A node that
+// is being asked is not asked again.
+func (m *Machines) inquire(ctx, asking context.Context, nodes []string, parallelism int,
+	wait func(node string) time.Duration, ask func(ctx context.Context, node string) error) {
 	var waiting sync.WaitGroup
 	places := make(chan struct{}, parallelism)
 	for _, node := range nodes {
 		places <- struct{}{}
-		ended := m.start(node, ask)
+		ended := m.start(asking, node, ask)
 		waiting.Go(func() {
 			defer func() { <-places }()
 			limit := wait(node)
@@ -279,56 +286,65 @@ func (m *Machines) inquire(ctx context.Context, nodes []string, parallelism int,
 }
 
 // start calls ask for a node unless it is being asked, and returns what is closed at the end.
-func (m *Machines) start(node string, ask func(node string)) <-chan struct{} {
+func (m *Machines) start(ctx context.Context, node string, ask func(context.Context, string) error) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ended, under := m.under[node]
-	if under {
-		return ended
+	if q := m.under[node]; q != nil {
+		return q.ended
 	}
-	ended = make(chan struct{})
-	m.under[node] = ended
+	q := &question{ended: make(chan struct{})}
+	ctx, q.stop = context.WithCancelCause(ctx)
+	m.under[node] = q
 	go func() {
-		ask(node)
+		defer close(q.ended)
+		q.err = ask(ctx, node)
+		q.stop(nil)
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		delete(m.under, node)
-		close(ended)
 	}()
-	return ended
+	return q.ended
 }
 
-// await returns when a node is not being asked any more, or ctx has ended; then it returns false.
-func (m *Machines) await(ctx context.Context, node string) bool {
+// await returns when a node is not being asked any more. When ctx ends before, nobody asks it any longer, and the error
+// says why it did not answer.
+func (m *Machines) await(ctx context.Context, node string) error {
 	m.mu.Lock()
-	ended, under := m.under[node]
+	q := m.under[node]
 	m.mu.Unlock()
-	if !under {
-		return true
+	if q == nil {
+		return nil
 	}
 	select {
-	case <-ended:
-		return true
+	case <-q.ended:
+		return nil
 	case <-ctx.Done():
-		return false
 	}
+	q.stop(context.Cause(ctx))
+	<-q.ended
+	if q.err == nil {
+		return errNoAnswer
+	}
+	return q.err
 }
 
 // ask finds out which machines nodes of the site are, without changing them, and waits for each of them as long as wait
 // says. It may be called within a session, so it takes none of the places of nodes that are worked on.
 func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
-	d.Machines.inquire(ctx, nodes, d.Parallelism, func(string) time.Duration { return wait }, func(name string) {
+	patient := func(string) time.Duration { return wait }
+	ask := func(asking context.Context, name string) error {
 		if ctx.Err() != nil || d.cancellation.stopped() {
-			return
+			return nil
 		}
-		summary, err := d.contact(d.cancellation.stopping, d.wanted[name], d.catalog(converge.Prepare, nil),
-			func(converge.Result) {})
+		summary, err := d.contact(asking, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
 		if err != nil && d.cancellation.stopped() {
-			return
+			return err
 		}
 		d.Machines.record(name, summary.Identity, err)
 		d.Machines.gaveUp(name, err)
-	})
+		return err
+	}
+	d.Machines.inquire(ctx, d.cancellation.stopping, nodes, d.Parallelism, patient, ask)
 }
 
 // contact runs a catalog on a node, and notes that the node answered in this run when it did.
@@ -401,9 +417,9 @@ func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog,
 	if _, wanted := d.wanted[n.Name]; !wanted {
 		return d.contact(ctx, n, c, each)
 	}
-	if !d.Machines.await(ctx, n.Name) {
-		d.Machines.gaveUp(n.Name, errNoAnswer)
-		return converge.Summary{}, errNoAnswer
+	if err := d.Machines.await(ctx, n.Name); err != nil {
+		d.Machines.gaveUp(n.Name, err)
+		return converge.Summary{}, err
 	}
 	if err := d.Machines.silence(n.Name); err != nil && c.Mode == converge.Prepare {
 		return converge.Summary{}, err

@@ -63,8 +63,8 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 		}
 		return 0
 	}
-	o.Machines.inquire(ctx, slices.Sorted(maps.Keys(named)), o.Parallelism, wait, func(node string) {
-		survey := checkNode(ctx, o.Executor, named[node], converge.Catalog{
+	ask := func(asking context.Context, node string) error {
+		survey := checkNode(asking, o.Executor, named[node], converge.Catalog{
 			Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[node],
 			Owner: o.Owner, TakeOver: o.TakeOver,
 		})
@@ -75,7 +75,9 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 		mu.Lock()
 		defer mu.Unlock()
 		found[node] = survey
-	})
+		return survey.Error
+	}
+	o.Machines.inquire(ctx, ctx, slices.Sorted(maps.Keys(named)), o.Parallelism, wait, ask)
 	mu.Lock()
 	defer mu.Unlock()
 	for node := range named {

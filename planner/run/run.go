@@ -163,7 +163,11 @@ func (e *TimeLimitError) Error() string {
 	if e.Group != "" {
 		s += fmt.Sprintf(" of group %q", e.Group)
 	}
-	return s + " is over"
+	s += " is over"
+	if e.Group != "" && (e.Call == "prepare" || e.Call == "deploy") {
+		s += fmt.Sprintf(" (raise %s_timeout of the group if it needs more)", e.Call)
+	}
+	return s
 }
 
 // Status is how a run or a phase ended.

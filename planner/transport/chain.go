@@ -53,8 +53,8 @@ func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
 			}
 		}
 		switch {
-		case hungUp != nil && errors.Is(refused, context.DeadlineExceeded):
-			return h.overloaded(hungUp, tries, limit)
+		case hungUp != nil && ctx.Err() != nil:
+			return h.overloaded(ctx, hungUp, tries, limit)
 		case !overloaded(refused, wire) || ctx.Err() != nil:
 			return refused
 		}
@@ -63,18 +63,18 @@ func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
 		case <-time.After(pause/2 + rand.N(pause)):
 			pause = min(2*pause, time.Second)
 		case <-ctx.Done():
-			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return h.overloaded(hungUp, tries+1, limit)
-			}
-			return h.outOfTime(ctx.Err(), limit, "")
+			return h.overloaded(ctx, hungUp, tries+1, limit)
 		}
 	}
 }
 
-func (h *hop) overloaded(hungUp *Error, tries int, limit time.Duration) *Error {
-	return h.errorf(Unreachable, hungUp.Err,
-		"%s hung up on all %d connections within connection.connect_timeout (%s) before it said anything: "+
-			"its sshd is overrun (MaxStartups), or it refuses this address", h.address, tries, limit)
+func (h *hop) overloaded(ctx context.Context, hungUp *Error, tries int, limit time.Duration) *Error {
+	within := fmt.Sprintf("within connection.connect_timeout (%s)", limit)
+	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		within = "until it was given up"
+	}
+	return h.errorf(Unreachable, hungUp.Err, "%s hung up on all %d connections %s before it said anything: "+
+		"its sshd is overrun (MaxStartups), or it refuses this address", h.address, tries, within)
 }
 
 // overloaded reports whether a server hung up before its banner; w is nil when it did so before the connection was

@@ -117,6 +117,17 @@ func TestResetsAreRetried(t *testing.T) {
 	if n := s.Accepted(); n > 20 {
 		t.Errorf("%d connections within 400ms: no pause between them", n)
 	}
+
+	// whoever gives the attempt up earlier learns the same
+	c.ConnectTimeout = time.Minute
+	timed, cancel := context.WithTimeoutCause(t.Context(), 400*time.Millisecond, errors.New("prepare_timeout is over"))
+	defer cancel()
+	stopped, stop := context.WithCancel(t.Context())
+	time.AfterFunc(400*time.Millisecond, stop)
+	for _, ctx := range []context.Context{timed, stopped} {
+		_, err := quick.dial(ctx, c, "web1", "127.0.0.1")
+		isError(t, err, Unreachable, "hung up on all", "connections until it was given up")
+	}
 }
 
 // execution.md 2.1.
