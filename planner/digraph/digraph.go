@@ -3,6 +3,8 @@
 // cycle that is found.
 package digraph
 
+import "slices"
+
 // Edge leads from one vertex to another; mostly it says that From requires To.
 type Edge struct{ From, To int32 }
 
@@ -75,19 +77,21 @@ func (g Graph) Order() []int {
 	n := g.vertices()
 	back := g.Reversed()
 	waiting := make([]int32, n)
-	var ready heap
+	var ready []int32 // ascending
 	for v := range int32(n) {
 		if waiting[v] = int32(len(g.From(v))); waiting[v] == 0 {
-			ready.push(v)
+			ready = append(ready, v)
 		}
 	}
 	out := make([]int, 0, n)
 	for len(ready) > 0 {
-		v := ready.pop()
+		v := ready[0]
+		ready = ready[1:]
 		out = append(out, int(v))
 		for _, d := range back.From(v) {
 			if waiting[d]--; waiting[d] == 0 {
-				ready.push(d)
+				at, _ := slices.BinarySearch(ready, d)
+				ready = slices.Insert(ready, at, d)
 			}
 		}
 	}

@@ -86,10 +86,7 @@ func NewInstance(siteName string, in site.Service, schemas Schemas) (*Refined, i
 			Code: BadTemplate, Message: m.Text()})
 	}
 	attributes, more := in.Entity.Check(in.Attributes)
-	for _, m := range more {
-		errs = append(errs, invalid.Error{Object: "service", Name: in.Name, Attribute: "attributes." + m.Attribute,
-			Code: m.Code, Message: m.Message})
-	}
+	errs = append(errs, invalid.Errors(more).Of("service", in.Name, "attributes.")...)
 	if len(errs) > 0 {
 		return nil, errs
 	}

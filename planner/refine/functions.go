@@ -1,6 +1,8 @@
 package refine
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"time"
@@ -53,10 +55,13 @@ var functions = map[string]function.Function{
 	"yamlencode": yamlEncodeFunction,
 
 	// digests
-	"md5": digestFunctions["md5"], "sha1": digestFunctions["sha1"], "sha256": digestFunctions["sha256"],
-	"sha512":       digestFunctions["sha512"],
-	"base64sha256": digestFunctions["base64sha256"], "base64sha512": digestFunctions["base64sha512"],
-	"uuidv5": uuidFunction,
+	"md5":          digestFunction(sumMD5, hex.EncodeToString),
+	"sha1":         digestFunction(sumSHA1, hex.EncodeToString),
+	"sha256":       digestFunction(sumSHA256, hex.EncodeToString),
+	"sha512":       digestFunction(sumSHA512, hex.EncodeToString),
+	"base64sha256": digestFunction(sumSHA256, base64.StdEncoding.EncodeToString),
+	"base64sha512": digestFunction(sumSHA512, base64.StdEncoding.EncodeToString),
+	"uuidv5":       uuidFunction,
 
 	// networks
 	"cidrhost": cidrHostFunction, "cidrnetmask": cidrNetmaskFunction, "cidrsubnet": cidrSubnetFunction,
@@ -76,6 +81,25 @@ var functions = map[string]function.Function{
 
 // Functions returns the names of the functions that a template can call, sorted.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
+
+// newFunction makes a function of parameters that gives one type.
+func newFunction(gives cty.Type, work func(args []cty.Value) (cty.Value, error),
+	parameters ...function.Parameter) function.Function {
+	return function.New(&function.Spec{
+		Params: parameters,
+		Type:   function.StaticReturnType(gives),
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return work(args) },
+	})
+}
+
+// parameters are parameters of one type, which are known and not null.
+func parameters(t cty.Type, names ...string) []function.Parameter {
+	out := make([]function.Parameter, len(names))
+	for i, n := range names {
+		out[i] = function.Parameter{Name: n, Type: t}
+	}
+	return out
+}
 
 // markFunction makes a function of a value of any type with its marks.
 func markFunction(gives func(cty.Value) cty.Type, work func(cty.Value) cty.Value) function.Function {
@@ -99,18 +123,13 @@ var (
 )
 
 // timeCmpFunction compares two points in time: -1, 0 or 1.
-var timeCmpFunction = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "timestamp_a", Type: cty.String}, {Name: "timestamp_b", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		var at [2]time.Time
-		for i, a := range args {
-			var err error
-			if at[i], err = time.Parse(time.RFC3339, a.AsString()); err != nil {
-				return cty.NilVal, function.NewArgErrorf(i,
-					"must be a time as in RFC 3339, such as 2026-01-31T08:00:00Z")
-			}
+var timeCmpFunction = newFunction(cty.Number, func(args []cty.Value) (cty.Value, error) {
+	var at [2]time.Time
+	for i, a := range args {
+		var err error
+		if at[i], err = time.Parse(time.RFC3339, a.AsString()); err != nil {
+			return cty.NilVal, function.NewArgErrorf(i, "must be a time as in RFC 3339, such as 2026-01-31T08:00:00Z")
 		}
-		return cty.NumberIntVal(int64(at[0].Compare(at[1]))), nil
-	},
-})
+	}
+	return cty.NumberIntVal(int64(at[0].Compare(at[1]))), nil
+}, parameters(cty.String, "timestamp_a", "timestamp_b")...)

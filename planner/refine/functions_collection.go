@@ -2,6 +2,7 @@ package refine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -25,7 +26,7 @@ var lengthFunction = function.New(&function.Spec{
 		}
 		if t := value.Type(); !t.IsListType() && !t.IsMapType() && !t.IsSetType() && !t.IsTupleType() &&
 			!t.IsObjectType() {
-			return cty.NilVal, function.NewArgError(0, errors.New("must be a list, a map or a text"))
+			return cty.NilVal, function.NewArgErrorf(0, "must be a list, a map or a text")
 		}
 		return value.Length().WithMarks(marks), nil
 	},
@@ -33,44 +34,29 @@ var lengthFunction = function.New(&function.Spec{
 
 // allOf makes a function over the elements of a list of one kind.
 func allOf(element, gives cty.Type, work func([]cty.Value) (cty.Value, error)) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "list", Type: cty.List(element)}},
-		Type:   function.StaticReturnType(gives),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			if !args[0].IsWhollyKnown() {
-				return cty.UnknownVal(gives), nil
-			}
-			return work(args[0].AsValueSlice())
-		},
-	})
+	return newFunction(gives, func(args []cty.Value) (cty.Value, error) {
+		if !args[0].IsWhollyKnown() {
+			return cty.UnknownVal(gives), nil
+		}
+		return work(args[0].AsValueSlice())
+	}, parameters(cty.List(element), "list")...)
 }
 
 var (
 	allTrueFunction = allOf(cty.Bool, cty.Bool, func(list []cty.Value) (cty.Value, error) {
-		for _, v := range list {
-			if v.IsNull() || v.False() {
-				return cty.False, nil
-			}
-		}
-		return cty.True, nil
+		return cty.BoolVal(!slices.ContainsFunc(list, func(v cty.Value) bool { return v.IsNull() || v.False() })), nil
 	})
 	anyTrueFunction = allOf(cty.Bool, cty.Bool, func(list []cty.Value) (cty.Value, error) {
-		for _, v := range list {
-			if !v.IsNull() && v.True() {
-				return cty.True, nil
-			}
-		}
-		return cty.False, nil
+		return cty.BoolVal(slices.ContainsFunc(list, func(v cty.Value) bool { return !v.IsNull() && v.True() })), nil
 	})
 	sumFunction = allOf(cty.Number, cty.Number, func(list []cty.Value) (cty.Value, error) {
 		if len(list) == 0 {
-			return cty.NilVal, function.NewArgError(0, errors.New("is empty; a sum needs a number"))
+			return cty.NilVal, function.NewArgErrorf(0, "is empty; a sum needs a number")
 		}
 		total := cty.Zero
 		for _, v := range list {
 			if v.IsNull() {
-				return cty.NilVal, function.NewArgError(0,
-					errors.New("has null among its elements; a sum needs numbers"))
+				return cty.NilVal, function.NewArgErrorf(0, "has null among its elements; a sum needs numbers")
 			}
 			total = total.Add(v)
 		}
@@ -90,9 +76,9 @@ var oneFunction = function.New(&function.Spec{
 		case t.IsTupleType() && t.Length() == 1:
 			return t.TupleElementType(0), nil
 		case t.IsTupleType():
-			return cty.NilType, function.NewArgError(0, errors.New("must have one element at most"))
+			return cty.NilType, function.NewArgErrorf(0, "must have one element at most")
 		}
-		return cty.NilType, function.NewArgError(0, errors.New("must be a list"))
+		return cty.NilType, function.NewArgErrorf(0, "must be a list")
 	},
 	Impl: func(args []cty.Value, gives cty.Type) (cty.Value, error) {
 		list := args[0].AsValueSlice()
@@ -102,7 +88,7 @@ var oneFunction = function.New(&function.Spec{
 		case 1:
 			return convert.Convert(list[0], gives)
 		}
-		return cty.NilVal, function.NewArgError(0, errors.New("must have one element at most"))
+		return cty.NilVal, function.NewArgErrorf(0, "must have one element at most")
 	},
 })
 
@@ -113,7 +99,7 @@ var indexFunction = function.New(&function.Spec{
 	Type: function.StaticReturnType(cty.Number),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		if t := args[0].Type(); !t.IsListType() && !t.IsTupleType() {
-			return cty.NilVal, function.NewArgError(0, errors.New("must be a list"))
+			return cty.NilVal, function.NewArgErrorf(0, "must be a list")
 		}
 		if !args[0].IsWhollyKnown() || !args[1].IsWhollyKnown() {
 			return cty.UnknownVal(cty.Number), nil
@@ -124,7 +110,7 @@ var indexFunction = function.New(&function.Spec{
 				return i, nil
 			}
 		}
-		return cty.NilVal, function.NewArgError(1, errors.New("is no element of the list"))
+		return cty.NilVal, function.NewArgErrorf(1, "is no element of the list")
 	},
 })
 
@@ -211,7 +197,7 @@ var matchKeysFunction = function.New(&function.Spec{
 	},
 	Type: func(args []cty.Value) (cty.Type, error) {
 		if t, _ := convert.UnifyUnsafe([]cty.Type{args[1].Type(), args[2].Type()}); t == cty.NilType {
-			return cty.NilType, function.NewArgError(2, errors.New("must have elements of the same type as the keys"))
+			return cty.NilType, function.NewArgErrorf(2, "must have elements of the same type as the keys")
 		}
 		return args[0].Type(), nil
 	},
@@ -257,11 +243,11 @@ var transposeFunction = function.New(&function.Spec{
 		for it := args[0].ElementIterator(); it.Next(); { // in the order of keys
 			key, list := it.Element()
 			if list.IsNull() {
-				return cty.NilVal, function.NewArgError(0, errors.New("must have no null"))
+				return cty.NilVal, function.NewArgErrorf(0, "must have no null")
 			}
 			for _, text := range list.AsValueSlice() {
 				if text.IsNull() {
-					return cty.NilVal, function.NewArgError(0, errors.New("must have no null"))
+					return cty.NilVal, function.NewArgErrorf(0, "must have no null")
 				}
 				keys[text.AsString()] = append(keys[text.AsString()], key)
 			}

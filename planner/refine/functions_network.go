@@ -12,25 +12,17 @@ import (
 
 // networkFunction makes a function of a network and of numbers that gives a text.
 func networkFunction(work func(p netip.Prefix, args []cty.Value) (string, error), numbers ...string) function.Function {
-	parameters := []function.Parameter{{Name: "prefix", Type: cty.String}}
-	for _, name := range numbers {
-		parameters = append(parameters, function.Parameter{Name: name, Type: cty.Number})
-	}
-	return function.New(&function.Spec{
-		Params: parameters,
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			p, err := prefix(args[0])
-			if err != nil {
-				return cty.NilVal, err
-			}
-			text, err := work(p, args)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			return cty.StringVal(text), nil
-		},
-	})
+	return newFunction(cty.String, func(args []cty.Value) (cty.Value, error) {
+		p, err := prefix(args[0])
+		if err != nil {
+			return cty.NilVal, err
+		}
+		text, err := work(p, args)
+		if err != nil {
+			return cty.NilVal, err
+		}
+		return cty.StringVal(text), nil
+	}, append(parameters(cty.String, "prefix"), parameters(cty.Number, numbers...)...)...)
 }
 
 var (

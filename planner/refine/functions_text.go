@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
-	"encoding/hex"
-	"errors"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -19,37 +17,20 @@ import (
 
 // textFunction makes a function of texts that gives a text.
 func textFunction(work func(args []string) (string, error), names ...string) function.Function {
-	return function.New(&function.Spec{
-		Params: textParameters(names),
-		Type:   function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			out, err := work(asTexts(args))
-			if err != nil {
-				return cty.UnknownVal(cty.String), err
-			}
-			return cty.StringVal(out), nil
-		},
-	})
+	return newFunction(cty.String, func(args []cty.Value) (cty.Value, error) {
+		out, err := work(asTexts(args))
+		if err != nil {
+			return cty.UnknownVal(cty.String), err
+		}
+		return cty.StringVal(out), nil
+	}, parameters(cty.String, names...)...)
 }
 
 // testFunction makes a function of two texts that gives true or false.
 func testFunction(holds func(a, b string) bool, names ...string) function.Function {
-	return function.New(&function.Spec{
-		Params: textParameters(names),
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			texts := asTexts(args)
-			return cty.BoolVal(holds(texts[0], texts[1])), nil
-		},
-	})
-}
-
-func textParameters(names []string) []function.Parameter {
-	out := make([]function.Parameter, len(names))
-	for i, n := range names {
-		out[i] = function.Parameter{Name: n, Type: cty.String}
-	}
-	return out
+	return newFunction(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+		return cty.BoolVal(holds(args[0].AsString(), args[1].AsString())), nil
+	}, parameters(cty.String, names...)...)
 }
 
 func asTexts(args []cty.Value) []string {
@@ -69,8 +50,7 @@ var (
 		"substr", "replace")
 
 	urlEncodeFunction    = textFunction(func(a []string) (string, error) { return url.QueryEscape(a[0]), nil }, "str")
-	base64EncodeFunction = textFunction(func(a []string) (string,
-		error) {
+	base64EncodeFunction = textFunction(func(a []string) (string, error) {
 		return base64.StdEncoding.EncodeToString([]byte(a[0])), nil
 	}, "str")
 	base64DecodeFunction = textFunction(func(a []string) (string, error) {
@@ -91,26 +71,19 @@ var (
 		if !ok {
 			var err error
 			if space, err = uuid.Parse(a[0]); err != nil {
-				return "", function.NewArgError(0, errors.New("must be dns, url, oid, x500 or a UUID"))
+				return "", function.NewArgErrorf(0, "must be dns, url, oid, x500 or a UUID")
 			}
 		}
 		return uuid.NewSHA1(space, []byte(a[1])).String(), nil
 	}, "namespace", "name")
 )
 
-// digestFunctions are the digests of a text, in hexadecimal or base64.
-var digestFunctions = map[string]function.Function{
-	"md5":          digestFunction(func(b []byte) []byte { d := md5.Sum(b); return d[:] }, hex.EncodeToString),
-	"sha1":         digestFunction(func(b []byte) []byte { d := sha1.Sum(b); return d[:] }, hex.EncodeToString),
-	"sha256":       digestFunction(sum256, hex.EncodeToString),
-	"sha512":       digestFunction(sum512, hex.EncodeToString),
-	"base64sha256": digestFunction(sum256, base64.StdEncoding.EncodeToString),
-	"base64sha512": digestFunction(sum512, base64.StdEncoding.EncodeToString),
-}
-
-func sum256(b []byte) []byte { d := sha256.Sum256(b); return d[:] }
-func sum512(b []byte) []byte { d := sha512.Sum512(b); return d[:] }
-
+// digestFunction makes the function of a digest of a text, in hexadecimal or base64.
 func digestFunction(sum func([]byte) []byte, encode func([]byte) string) function.Function {
 	return textFunction(func(a []string) (string, error) { return encode(sum([]byte(a[0]))), nil }, "str")
 }
+
+func sumMD5(b []byte) []byte    { d := md5.Sum(b); return d[:] }
+func sumSHA1(b []byte) []byte   { d := sha1.Sum(b); return d[:] }
+func sumSHA256(b []byte) []byte { d := sha256.Sum256(b); return d[:] }
+func sumSHA512(b []byte) []byte { d := sha512.Sum512(b); return d[:] }

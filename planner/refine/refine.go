@@ -75,12 +75,8 @@ func New(s site.Site, nodes []site.Node, schemas Schemas, memo *Memo) (*Services
 // instantiate refines a service of an entity.
 func instantiate(s site.Site, given site.Service, schemas Schemas) (service, invalid.Errors) {
 	var errs invalid.Errors
-	for _, m := range given.Entity.ReadOnly(given.Attributes) {
-		if given.Complete {
-			break
-		}
-		errs = append(errs, invalid.Error{Object: "service", Name: given.Name, Attribute: "attributes." + m.Attribute,
-			Code: m.Code, Message: m.Message})
+	if !given.Complete {
+		errs = invalid.Errors(given.Entity.ReadOnly(given.Attributes)).Of("service", given.Name, "attributes.")
 	}
 	given = withValues(given, s.Values[given.Name])
 	refined, more := NewInstance(s.Name, given, schemas)

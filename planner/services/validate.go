@@ -71,10 +71,8 @@ func (t *Transition) validate(usage *lifecycle.PoolUsage, in lifecycle.Instance)
 		}
 	case lifecycle.Candidate:
 		candidate, faults := usage.Allocate(in.ID, t.definition(in.ID).entity.Entity, in.Active, in.Candidate)
-		for _, m := range faults {
-			t.addError(in.ID, "attributes."+m.Attribute, m.Code, m.Message)
-		}
 		if len(faults) > 0 {
+			t.errs = append(t.errs, invalid.Errors(faults).Of("service", in.ID, "attributes.")...)
 			return false
 		}
 		if resource.Canonical(candidate) != resource.Canonical(in.Candidate) {
