@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -60,40 +59,38 @@ func entityError(t task.Task, d *refine.EntityTask, at string, code invalid.Code
 		Message: fmt.Sprintf(format, args...)}
 }
 
-// relationError returns the error for an error in the relations of a node's resources. It names the object that
-// wrote the relation.
-func relationError(err error, overrides *refine.Overrides, details map[resource.ID]*refine.EntityTask) invalid.Error {
-	// source adds the object and attribute in which a relation is written.
-	source := func(p invalid.Error, writer task.Task, relation string, to resource.ID) invalid.Error {
-		p.Object, p.Name, p.Attribute = overrides.Source(writer, relation, to)
-		if d, ok := details[writer.Resource.ID()]; ok && p.Object == "service" {
-			p.Attribute = d.Path + relationPath(relation)
+// relationError returns the error for a relation of a node's resources that cannot be kept. It names the rule of the site
+// that makes it, or the object that wrote it.
+func relationError(site string, e *sequence.RelationError, overrides *refine.Overrides,
+	details map[resource.ID]*refine.EntityTask) invalid.Error {
+	p := invalid.Error{Code: e.Code}
+	if e.Rule != "" {
+		p.Object, p.Name, p.Attribute = "deployment", site, ordering+"."+e.Rule
+	} else {
+		p.Object, p.Name, p.Attribute = overrides.Source(e.Writer, e.Relation, e.Reference)
+		if d, ok := details[e.Writer.Resource.ID()]; ok && p.Object == "service" {
+			p.Attribute = d.Path + relationPath(e.Relation)
 		}
-		return p
 	}
-	var unresolved *sequence.UnresolvedError
-	var cycle *sequence.CycleError
-	var order *sequence.GroupOrderError
 	switch {
-	case errors.As(err, &unresolved):
-		p := invalid.Error{Code: invalid.UnknownReference, Message: fmt.Sprintf("there is no %s", unresolved.Reference)}
-		if unresolved.Nearest != "" {
-			p.Message += fmt.Sprintf("; did you mean %s?", unresolved.Nearest)
-		} else if len(unresolved.Others) > 0 {
-			p.Message += fmt.Sprintf("; of the type %s there are %s", split(unresolved.Reference).Type,
-				list(unresolved.Others))
-		}
-		return source(p, unresolved.Task, unresolved.Relation, unresolved.Reference)
-	case errors.As(err, &cycle):
-		p := invalid.Error{Code: invalid.DependencyCycle, Message: fmt.Sprintf(
-			"resources wait for each other: %s; remove one of these relations", cycle)}
-		return source(p, cycle.Writer, cycle.Relation, cycle.Reference)
-	case errors.As(err, &order):
-		p := invalid.Error{Code: invalid.BadStructure, Message: fmt.Sprintf("%s; %s", order, changeTags)}
-		return source(p, order.Writer, order.Relation, order.Reference)
+	case e.Code == invalid.UnknownReference && e.Nearest != "":
+		p.Message = fmt.Sprintf("there is no %s; did you mean %s?", e.Reference, e.Nearest)
+	case e.Code == invalid.UnknownReference && len(e.Others) > 0:
+		p.Message = fmt.Sprintf("there is no %s; of the type %s there are %s", e.Reference, split(e.Reference).Type,
+			list(e.Others))
+	case e.Code == invalid.UnknownReference:
+		p.Message = fmt.Sprintf("there is no %s", e.Reference)
+	case e.Code == invalid.DependencyCycle && e.Rule != "":
+		p.Message = fmt.Sprintf("resources wait for each other: %s, where %s requires %s because of this rule; remove one of the other relations, or let the rule match less",
+			e, e.Writer.Resource.ID(), e.Reference)
+	case e.Code == invalid.DependencyCycle:
+		p.Message = fmt.Sprintf("resources wait for each other: %s; remove one of these relations", e)
+	case e.Rule != "":
+		p.Message = fmt.Sprintf("%s; give one of them another tag, or let the rule match less", e)
 	default:
-		return invalid.Error{Object: "deployment", Code: invalid.BadStructure, Message: err.Error()}
+		p.Message = fmt.Sprintf("%s; %s", e, changeTags)
 	}
+	return p
 }
 
 // relationPath returns the attribute, below a task of an entity, in which a relation is written.

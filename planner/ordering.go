@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -176,23 +175,4 @@ func orRule(rule string) string {
 		return ""
 	}
 	return fmt.Sprintf(", or change the rule %s of the ordering", rule)
-}
-
-// ruleError returns the error for a wait that cannot be kept on a node; false for any other error.
-func ruleError(site string, err error) (invalid.Error, bool) {
-	p := invalid.Error{Object: "deployment", Name: site}
-	var cycle *sequence.CycleError
-	var order *sequence.GroupOrderError
-	switch {
-	case errors.As(err, &cycle) && cycle.Rule != "":
-		p.Attribute, p.Code = ordering+"."+cycle.Rule, invalid.DependencyCycle
-		p.Message = fmt.Sprintf("resources wait for each other: %s, where %s requires %s because of this rule; remove one of the other relations, or let the rule match less",
-			cycle, cycle.Writer.Resource.ID(), cycle.Reference)
-	case errors.As(err, &order) && order.Rule != "":
-		p.Attribute, p.Code = ordering+"."+order.Rule, invalid.BadStructure
-		p.Message = fmt.Sprintf("%s; give one of them another tag, or let the rule match less", order)
-	default:
-		return p, false
-	}
-	return p, true
 }

@@ -44,7 +44,7 @@ func Lay(schemas map[string]resource.Schema, service site.Service, overrides []s
 	errs = append(errs, more...)
 	tasks, failures := sequence.Order(tasks)
 	for _, err := range failures {
-		errs = append(errs, relationError(err, set, load.Details))
+		errs = append(errs, relationError("", err, set, load.Details))
 	}
 	if len(errs) > 0 {
 		errs.Sort()

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -104,13 +103,9 @@ func (b *desiredBuilder) makeTaskLists() {
 		constraints := b.resolveRequirements(k, tasks, sections, found)
 		tasks, layers, failures := sequence.OrderNode(tasks, constraints)
 		for _, err := range failures {
-			if p, ok := ruleError(b.site.Name, err); ok {
-				found.add(p, k.nodes)
-				continue
-			}
-			p := relationError(err, b.overrides, load.Details)
-			if e, ok := errors.AsType[*sequence.UnresolvedError](err); ok {
-				later = append(later, unresolvedReference{e, p, k}) // other nodes may have it
+			p := relationError(b.site.Name, err, b.overrides, load.Details)
+			if err.Code == invalid.UnknownReference {
+				later = append(later, unresolvedReference{err, p, k}) // other nodes may have it
 				continue
 			}
 			found.add(p, k.nodes)
@@ -139,7 +134,7 @@ func (b *desiredBuilder) makeTaskLists() {
 
 // unresolvedReference is a reference to a resource that the nodes of a kind do not have.
 type unresolvedReference struct {
-	*sequence.UnresolvedError
+	*sequence.RelationError
 	wrong invalid.Error
 	kind  *nodeSet
 }
@@ -165,7 +160,7 @@ func (b *desiredBuilder) elsewhere(u unresolvedReference) string {
 		return ""
 	}
 	near := resource.Nearest(string(u.Reference), resource.Others(slices.Sorted(maps.Keys(on)),
-		string(u.Task.Resource.ID())))
+		string(u.Writer.Resource.ID())))
 	if near == "" {
 		return b.almostType(u.Reference)
 	}

@@ -7,61 +7,29 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// UnresolvedError is a reference to a resource that the node does not have.
-type UnresolvedError struct {
-	Task      task.Task // that has the reference
-	Relation  string    // require, before, notify or subscribe
-	Reference resource.ID
-	Nearest   resource.ID // what may have been meant; may be empty
-	Others    []string    // titles of the node's resources of the same type, sorted; nil when there is a nearest
-}
-
-func (e *UnresolvedError) Error() string {
-	s := fmt.Sprintf("%s: %s: there is no %s", e.Task.Resource.ID(), e.Relation, e.Reference)
-	if e.Nearest != "" {
-		s += fmt.Sprintf("; did you mean %s?", e.Nearest)
-	}
-	return s
-}
-
-// CycleError is a cycle of requirements between resources of a node.
-type CycleError struct {
-	Tasks     []task.Task // each requires the next, the last requires the first
-	Relation  string      // by which the first task requires the second, as written
-	Writer    task.Task   // the task that has this relation: the first or the second
-	Reference resource.ID // the other one
-	// Rule is a rule of the site that closes the cycle, where one does. The first task then requires the second because
-	// of it.
+// RelationError is a relation between resources of a node that cannot be kept. Its code is [invalid.UnknownReference]
+// when the node does not have one of them, [invalid.DependencyCycle] when it closes a cycle, and [invalid.BadStructure]
+// when the order of task groups contradicts it (litp.md 69, Q2).
+type RelationError struct {
+	Code      invalid.Code
+	Writer    task.Task   // that has the relation
+	Relation  string      // require, before, notify, subscribe or [Requires]
+	Reference resource.ID // the other resource, as the writer names it
+	// Rule is the rule of the site that says so, or that closes the cycle; empty when tasks do.
 	Rule string
+	// Of an unknown reference:
+	Nearest resource.ID // what may have been meant; may be empty
+	Others  []string    // titles of the node's resources of the same type, sorted; nil when there is a nearest
+
+	text string
 }
 
-func (e *CycleError) Error() string {
-	var b strings.Builder
-	for _, t := range e.Tasks {
-		fmt.Fprintf(&b, "%s requires ", t.Resource.ID())
-	}
-	fmt.Fprintf(&b, "%s", e.Tasks[0].Resource.ID())
-	return b.String()
-}
-
-// GroupOrderError is a requirement that the order of task groups contradicts (litp.md 69, Q2).
-type GroupOrderError struct {
-	Task, Required task.Task
-	Relation       string // require, before, notify, subscribe or requires
-	Writer         task.Task
-	Reference      resource.ID // as the writer names the other one
-	Rule           string      // of the site that says so; empty when a task does
-}
-
-func (e *GroupOrderError) Error() string {
-	return fmt.Sprintf("%s, in the task group %s, requires %s, in the task group %s, which comes later",
-		e.Task.Resource.ID(), e.Task.Group,
-		e.Required.Resource.ID(), e.Required.Group)
-}
+func (e *RelationError) Error() string { return e.text }
 
 // Constraints orders a task in addition to its own parameters.
 type Constraints struct {
@@ -84,16 +52,15 @@ const Requires = "requires"
 // Order returns the tasks of one node in the order of execution, with Requires and Notifies filled in. The order is a
 // stable topological order of require, before, notify and subscribe; service name, type and title decide between tasks
 // that may both come next. What Puppet requires by itself is required too ([autorequired]), unless it contradicts a
-// written requirement. tasks is not changed. The errors are *[UnresolvedError], *[CycleError] and *[GroupOrderError];
-// with errors the order must not be used.
-func Order(tasks []task.Task) ([]task.Task, []error) {
+// written requirement. tasks is not changed. With errors the order must not be used.
+func Order(tasks []task.Task) ([]task.Task, []*RelationError) {
 	ordered, _, errs := OrderNode(tasks, nil)
 	return ordered, errs
 }
 
 // OrderNode is [Order] with further constraints, by resource, and with the sections of the node (design.md 5.5). It
 // also returns the layers of the tasks; nil when no section orders them.
-func OrderNode(tasks []task.Task, constraints map[resource.ID]Constraints) ([]task.Task, []Layer, []error) {
+func OrderNode(tasks []task.Task, constraints map[resource.ID]Constraints) ([]task.Task, []Layer, []*RelationError) {
 	sorted := tasks
 	if !slices.IsSortedFunc(tasks, byService) {
 		sorted = slices.Clone(tasks)
@@ -174,8 +141,8 @@ var relations = []struct {
 }
 
 // addRelations adds the requirements and notifications that are written, and returns their errors.
-func (c *nodeTasks) addRelations(constraints map[resource.ID]Constraints) []error {
-	var errs []error
+func (c *nodeTasks) addRelations(constraints map[resource.ID]Constraints) []*RelationError {
+	var errs []*RelationError
 	for i := range c.tasks {
 		for _, id := range constraints[c.names[i]].After {
 			if other, ok := c.index[id]; ok && other != i {
@@ -211,7 +178,7 @@ func (c *nodeTasks) addRelations(constraints map[resource.ID]Constraints) []erro
 
 // addWaits adds what ordering rules make tasks wait for. A rule that the order of task groups contradicts is reported
 // once.
-func (c *nodeTasks) addWaits(errs []error, constraints map[resource.ID]Constraints) []error {
+func (c *nodeTasks) addWaits(errs []*RelationError, constraints map[resource.ID]Constraints) []*RelationError {
 	reported := make(map[string]bool)
 	for i := range c.tasks {
 		waits := constraints[c.names[i]].Waits
@@ -232,8 +199,9 @@ func (c *nodeTasks) addWaits(errs []error, constraints map[resource.ID]Constrain
 					c.graph.Require(i, other)
 				case !reported[w.Rule]:
 					reported[w.Rule] = true
-					errs = append(errs, &GroupOrderError{Task: c.tasks[i], Required: c.tasks[other], Relation: Requires,
-						Writer: c.tasks[i], Reference: id, Rule: w.Rule})
+					e := c.groupOrderError(i, other, Requires, i)
+					e.Rule = w.Rule
+					errs = append(errs, e)
 				}
 			}
 		}
@@ -243,15 +211,20 @@ func (c *nodeTasks) addWaits(errs []error, constraints map[resource.ID]Constrain
 
 // require adds the requirement of one task on another. writer is the task, one of the two, that has the relation. A
 // requirement that the order of task groups contradicts is added to the errors.
-func (c *nodeTasks) require(errs []error, later, earlier int, relation string, writer int) []error {
+func (c *nodeTasks) require(errs []*RelationError, later, earlier int, relation string, writer int) []*RelationError {
 	if !c.mayFollow(later, earlier) {
-		return append(errs, &GroupOrderError{
-			Task: c.tasks[later], Required: c.tasks[earlier],
-			Relation: relation, Writer: c.tasks[writer], Reference: c.names[later+earlier-writer],
-		})
+		return append(errs, c.groupOrderError(later, earlier, relation, writer))
 	}
 	c.graph.add(later, earlier)
 	return errs
+}
+
+// groupOrderError returns the error of a requirement that the order of task groups contradicts.
+func (c *nodeTasks) groupOrderError(later, earlier int, relation string, writer int) *RelationError {
+	return &RelationError{Code: invalid.BadStructure, Writer: c.tasks[writer], Relation: relation,
+		Reference: c.names[later+earlier-writer],
+		text: fmt.Sprintf("%s, in the task group %s, requires %s, in the task group %s, which comes later",
+			c.names[later], c.tasks[later].Group, c.names[earlier], c.tasks[earlier].Group)}
 }
 
 // mayFollow reports whether the order of task groups lets one task come after another.
@@ -260,8 +233,10 @@ func (c *nodeTasks) mayFollow(later, earlier int) bool {
 	return a == b || groupPlace[a] >= groupPlace[b]
 }
 
-func (c *nodeTasks) cycleError(cycle []int, constraints map[resource.ID]Constraints) *CycleError {
-	e := &CycleError{}
+// cycleError returns the error of a cycle: each task requires the next, the last requires the first. It begins with the
+// requirement that a rule makes, where one does.
+func (c *nodeTasks) cycleError(cycle []int, constraints map[resource.ID]Constraints) *RelationError {
+	e := &RelationError{Code: invalid.DependencyCycle}
 	next := func(at int) (later, earlier int) { return cycle[at], cycle[(at+1)%len(cycle)] }
 	for at := range cycle {
 		later, earlier := next(at)
@@ -271,8 +246,9 @@ func (c *nodeTasks) cycleError(cycle []int, constraints map[resource.ID]Constrai
 		}
 	}
 	for _, i := range cycle {
-		e.Tasks = append(e.Tasks, c.tasks[i])
+		e.text += string(c.names[i]) + " requires "
 	}
+	e.text += string(c.names[cycle[0]])
 	later, earlier := next(0)
 	e.Relation, e.Writer, e.Reference = c.relationOf(c.tasks[later], c.tasks[earlier])
 	return e
@@ -311,8 +287,9 @@ func (c *nodeTasks) relationOf(later, earlier task.Task) (relation string, write
 // unresolved returns the error for a reference to a missing resource. While there were few such errors before, it
 // suggests a resource with almost the same id, or one of another type with the same title; never the referring
 // resource.
-func (c *nodeTasks) unresolved(t task.Task, relation string, id resource.ID, before int) *UnresolvedError {
-	e := &UnresolvedError{Task: t, Relation: relation, Reference: id}
+func (c *nodeTasks) unresolved(t task.Task, relation string, id resource.ID, before int) *RelationError {
+	e := &RelationError{Code: invalid.UnknownReference, Writer: t, Relation: relation, Reference: id,
+		text: fmt.Sprintf("%s: %s: there is no %s", t.Resource.ID(), relation, id)}
 	if before >= resource.MostHints {
 		return e
 	}
@@ -336,6 +313,7 @@ func (c *nodeTasks) unresolved(t task.Task, relation string, id resource.ID, bef
 	}
 	if e.Nearest = resource.ID(namesake); namesake != "" {
 		e.Others = nil
+		e.text += fmt.Sprintf("; did you mean %s?", namesake)
 	}
 	slices.Sort(e.Others)
 	return e

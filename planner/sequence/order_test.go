@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -150,11 +150,10 @@ func TestUnresolved(t *testing.T) {
 	_, errs := Order(rs("s x[a] require=x[bb],y[1] notify=z[none]", "s x[b]"))
 	var got []string
 	for _, err := range errs {
-		var e *UnresolvedError
-		if !errors.As(err, &e) {
+		if err.Code != invalid.UnknownReference {
 			t.Fatalf("got %v", err)
 		}
-		got = append(got, e.Error())
+		got = append(got, err.Error())
 	}
 	want := []string{
 		"x[a]: require: there is no x[bb]; did you mean x[b]?",
@@ -192,11 +191,10 @@ func TestCycle(t *testing.T) {
 			_, errs := Order(tt.tasks)
 			var got []string
 			for _, err := range errs {
-				var e *CycleError
-				if !errors.As(err, &e) {
+				if err.Code != invalid.DependencyCycle {
 					t.Fatalf("got %v", err)
 				}
-				got = append(got, e.Error()+"; "+string(e.Writer.Resource.ID())+" "+e.Relation+" "+string(e.Reference))
+				got = append(got, err.Error()+"; "+string(err.Writer.Resource.ID())+" "+err.Relation+" "+string(err.Reference))
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)

@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -27,7 +26,7 @@ type in struct {
 	waits     []Wait
 }
 
-func orderOf(list []in) ([]task.Task, []Layer, []error) {
+func orderOf(list []in) ([]task.Task, []Layer, []*RelationError) {
 	var tasks []task.Task
 	constraints := make(map[resource.ID]Constraints)
 	for _, l := range list {
@@ -99,14 +98,7 @@ func TestSections(t *testing.T) {
 				if len(errs) != 1 || errs[0].Error() != tt.error {
 					t.Fatalf("got %v", errs)
 				}
-				var cycle *CycleError
-				var order *GroupOrderError
-				rule := ""
-				if errors.As(errs[0], &cycle) {
-					rule = cycle.Rule
-				} else if errors.As(errs[0], &order) {
-					rule = order.Rule
-				}
+				rule := errs[0].Rule
 				if (rule != "") != strings.HasPrefix(name, "a rule") {
 					t.Errorf("the rule is %q", rule)
 				}
