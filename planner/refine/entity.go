@@ -97,12 +97,9 @@ func NewInstance(siteName string, in site.Service, schemas Schemas) (*Refined, i
 	r.link()
 	r.raw, r.shared = make([][]made, len(tasks)), make([][]EntityTask, len(tasks))
 	for i := range tasks {
-		if tasks[i].ReadsNode {
-			continue
+		if !tasks[i].ReadsNode {
+			r.raw[i] = r.make(i, r.scope, &errs)
 		}
-		var wrong invalid.Errors
-		r.raw[i], wrong = r.make(i, r.scope)
-		errs = append(errs, wrong...)
 	}
 	if len(errs) > 0 {
 		return nil, errs
@@ -111,9 +108,7 @@ func NewInstance(siteName string, in site.Service, schemas Schemas) (*Refined, i
 		if r.varying[i] {
 			continue
 		}
-		var wrong invalid.Errors
-		r.shared[i], wrong = r.finish(i, r.raw)
-		errs = append(errs, wrong...)
+		r.shared[i] = r.finish(i, r.raw, &errs)
 		if r.tasks[i].Central {
 			r.central = append(r.central, r.shared[i]...)
 		}
@@ -163,12 +158,9 @@ func (r *Refined) On(n site.Node) ([]EntityTask, invalid.Errors) {
 	raw := slices.Clone(r.raw)
 	var errs invalid.Errors
 	for i := range r.tasks {
-		if !r.tasks[i].ReadsNode || r.tasks[i].Central {
-			continue
+		if r.tasks[i].ReadsNode && !r.tasks[i].Central {
+			raw[i] = r.make(i, scope, &errs)
 		}
-		var wrong invalid.Errors
-		raw[i], wrong = r.make(i, scope)
-		errs = append(errs, wrong...)
 	}
 	if len(errs) > 0 {
 		return nil, onNode(errs, n.Name)
@@ -176,9 +168,7 @@ func (r *Refined) On(n site.Node) ([]EntityTask, invalid.Errors) {
 	all := slices.Clone(r.shared)
 	for i := range r.tasks {
 		if r.varying[i] && !r.tasks[i].Central {
-			var wrong invalid.Errors
-			all[i], wrong = r.finish(i, raw)
-			errs = append(errs, wrong...)
+			all[i] = r.finish(i, raw, &errs)
 		}
 	}
 	if len(errs) > 0 {

@@ -14,10 +14,9 @@ import (
 
 // finish adds what refers to other tasks, validates the parameters and digests them. raw is the results of all
 // templates.
-func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, invalid.Errors) {
+func (r *Refined) finish(i int, raw [][]made, errs *invalid.Errors) []EntityTask {
 	t := &r.tasks[i]
 	out := make([]EntityTask, 0, len(raw[i]))
-	var errs invalid.Errors
 	for _, m := range raw[i] {
 		m.Needs = append(slices.Clone(m.Needs), r.needs(t, raw)...)
 		if t.Kind == task.Config {
@@ -25,11 +24,10 @@ func (r *Refined) finish(i int, raw [][]made) ([]EntityTask, invalid.Errors) {
 			m.Task.Resource.Parameters = maps.Clone(m.Task.Resource.Parameters)
 			r.references(&m, raw)
 		}
-		wrong := r.check(t, &m)
-		errs = append(errs, wrong...)
+		*errs = append(*errs, r.check(t, &m)...)
 		out = append(out, m.EntityTask)
 	}
-	return out, errs
+	return out
 }
 
 // needs returns the requirements on tasks of the entity. A callback of a whole service requires them on all nodes, so

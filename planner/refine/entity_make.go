@@ -20,12 +20,12 @@ type made struct {
 }
 
 // make evaluates a template. The result lacks only what refers to other tasks.
-func (r *Refined) make(i int, scope Scope) ([]made, invalid.Errors) {
+func (r *Refined) make(i int, scope Scope, errs *invalid.Errors) []made {
 	t := &r.tasks[i]
-	e := evaluation{Refined: r, t: t, scope: scope}
+	e := evaluation{Refined: r, t: t, scope: scope, errs: errs}
 	if t.ForEach == nil {
 		e.one("")
-		return e.out, e.errs
+		return e.out
 	}
 	elements, result, err := EachOf(t.ForEach, scope)
 	at := t.Path + ".for_each"
@@ -44,7 +44,7 @@ func (r *Refined) make(i int, scope Scope) ([]made, invalid.Errors) {
 			e.one(fmt.Sprintf("[%q]", element.Key))
 		}
 	}
-	return e.out, e.errs
+	return e.out
 }
 
 // evaluation evaluates one template to tasks.
@@ -54,7 +54,7 @@ type evaluation struct {
 	scope Scope
 	key   string // of the element, where there is one
 	out   []made
-	errs  invalid.Errors
+	errs  *invalid.Errors
 }
 
 func (e *evaluation) report(path string, code invalid.Code, format string, args ...any) {
@@ -62,7 +62,7 @@ func (e *evaluation) report(path string, code invalid.Code, format string, args 
 	if e.key != "" {
 		p.Message += fmt.Sprintf(" (for the element %q)", e.key)
 	}
-	e.errs = append(e.errs, p)
+	*e.errs = append(*e.errs, p)
 }
 
 func (e *evaluation) failed(path string, err error) {
@@ -109,7 +109,7 @@ func (e *evaluation) one(suffix string) {
 			return
 		}
 	}
-	before := len(e.errs)
+	before := len(*e.errs)
 	t := e.t
 	out := made{EntityTask: EntityTask{Template: t.Definition.Name, Path: "entity." + t.Path, Section: e.section,
 		Once: t.Definition.Once}}
@@ -156,7 +156,7 @@ func (e *evaluation) one(suffix string) {
 			out.Needs = append(out.Needs, Need{Section: q.Definition.Section})
 		}
 	}
-	if len(e.errs) == before {
+	if len(*e.errs) == before {
 		e.out = append(e.out, out)
 	}
 }

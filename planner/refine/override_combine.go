@@ -8,7 +8,7 @@ import (
 )
 
 // CombineOverrides merges several layers, the weakest first, into one override (fuel.md B4). A layer merges with weaker ones per
-// parameter ([Merge]); with `merge = "title"` it replaces a whole title, a whole option, and the whole defaults of a
+// parameter (fuel.md B4); with `merge = "title"` it replaces a whole title, a whole option, and the whole defaults of a
 // type. The options of all layers become those of the result; in [Overrides.Apply], in contrast, the options of an override
 // concern only its own entries. Name and scope are those of the strongest layer. No layer is changed.
 func CombineOverrides(layers []site.Override) site.Override {

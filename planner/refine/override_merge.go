@@ -8,23 +8,18 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Merge merges the parameters of a stronger layer into those of a weaker one (fuel.md B4). Maps are merged at every
-// depth, lists are united with the weaker elements first, and of two other values the stronger one counts. A null, an
-// empty list or an empty map of the stronger layer clears nothing. A value merged with an unknown one is unknown. The
-// arguments are not changed; the result may share values with both.
-func Merge(weaker, stronger resource.Parameters) resource.Parameters {
-	return mergeMaps(weaker, stronger)
-}
-
 // mergeTitle is the rule of a layer that replaces what weaker ones say of a title.
 const mergeTitle = "title"
 
-// lay lays the parameters of a stronger layer over those of weaker ones; with whole it replaces them.
+// lay merges the parameters of a stronger layer into those of a weaker one (fuel.md B4); with whole it replaces them.
+// Maps are merged at every depth, lists are united with the weaker elements first, and of two other values the stronger
+// one counts. A null, an empty list or an empty map of the stronger layer clears nothing. A value merged with an unknown
+// one is unknown. The arguments are not changed; the result may share values with both.
 func lay(weaker, stronger resource.Parameters, whole bool) resource.Parameters {
 	if whole {
 		weaker = nil
 	}
-	return Merge(weaker, stronger)
+	return mergeMaps(weaker, stronger)
 }
 
 func mergeMaps(weaker, stronger map[string]any) map[string]any {

@@ -413,7 +413,7 @@ func TestMerge(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, Merge(tt.weaker, tt.stronger)); d != "" {
+			if d := cmp.Diff(tt.want, lay(tt.weaker, tt.stronger, false)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -9,7 +9,7 @@
 // Overrides change parameters of resources that services bring, or add resources (seed 004). Those that concern a node
 // form layers, the weakest first: those of the whole site, of its groups in the order of the run, of any of its roles,
 // of the node itself; within a scope they go by name. An override's filters and its create options concern its own
-// entries only. What the layers say of one title is then merged ([Merge]); with `merge = "title"` a layer drops what
+// entries only. What the layers say of one title is then merged (fuel.md B4); with `merge = "title"` a layer drops what
 // weaker ones said of the title. Precedence of a parameter: merged entries, then merged defaults, then the value that
 // the service gave. References of require, before, notify and subscribe are added to those of the service, never
 // replaced (fuel.md B2, F-15). A resource that is not there is created when one of the layers that still count may

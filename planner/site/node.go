@@ -24,11 +24,7 @@ func validateNodes(nodes []Node) invalid.Errors {
 
 func (n Node) validate() invalid.Errors {
 	var errs invalid.Errors
-	report := func(attribute string, code invalid.Code, format string, args ...any) {
-		errs = append(errs, invalid.Error{
-			Object: "node", Name: n.Name, Attribute: attribute, Code: code, Message: fmt.Sprintf(format, args...),
-		})
-	}
+	report := errs.Add
 	for _, list := range []struct {
 		attribute string
 		values    []string
@@ -57,7 +53,7 @@ func (n Node) validate() invalid.Errors {
 		}
 	}
 	n.validateConnection(report)
-	return errs
+	return errs.Of("node", n.Name, "")
 }
 
 func (n Node) validateConnection(report func(attribute string, code invalid.Code, format string, args ...any)) {

@@ -52,10 +52,9 @@ func validateOverrides(s Site) invalid.Errors {
 		switch o.Merge {
 		case "", "parameter", "title":
 		default:
-			errs = append(errs, invalid.Error{
-				Object: "override", Name: o.Name, Attribute: "merge", Code: invalid.BadValue,
-				Message: fmt.Sprintf("%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge),
-			})
+			var more invalid.Errors
+			more.Add("merge", invalid.BadValue, "%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge)
+			errs = append(errs, more.Of("override", o.Name, "")...)
 		}
 	}
 	return errs
@@ -64,11 +63,6 @@ func validateOverrides(s Site) invalid.Errors {
 func (o Override) validateScope(groups, nodes []string, known map[string]bool, roles []string,
 	before int) invalid.Errors {
 	var errs invalid.Errors
-	report := func(attribute string, code invalid.Code, warning bool, message string) {
-		errs = append(errs, invalid.Error{
-			Object: "override", Name: o.Name, Attribute: attribute, Code: code, Warning: warning, Message: message,
-		})
-	}
 	var scopes []string
 	for _, scope := range []struct {
 		name   string
@@ -79,34 +73,34 @@ func (o Override) validateScope(groups, nodes []string, known map[string]bool, r
 		}
 	}
 	if len(scopes) > 1 {
-		report(scopes[1], invalid.BadStructure, false, fmt.Sprintf(
+		errs.Add(scopes[1], invalid.BadStructure,
 			"%s exclude each other; make one override for each, or leave all out for the whole site",
-			strings.Join(scopes, " and ")))
+			strings.Join(scopes, " and "))
 	}
 	for i, name := range o.Groups {
 		if !slices.Contains(groups, name) {
-			report(fmt.Sprintf("groups[%d]", i), invalid.UnknownGroup, false, fmt.Sprintf("there is no group %q", name)+
+			errs.Add(invalid.PathAt("groups", i), invalid.UnknownGroup, "there is no group %q%s", name,
 				didYouMean(name, groups, before+len(errs)))
 		}
 	}
 	for i, name := range o.Nodes {
 		if !known[name] {
-			report(fmt.Sprintf("nodes[%d]", i), invalid.UnknownNode, false, fmt.Sprintf("there is no node %q", name)+
+			errs.Add(invalid.PathAt("nodes", i), invalid.UnknownNode, "there is no node %q%s", name,
 				didYouMean(name, nodes, before+len(errs)))
 		}
 	}
 	for i, text := range o.Roles {
 		pattern, err := ParseRolePattern(text)
 		if err != nil {
-			report(fmt.Sprintf("roles[%d]", i), invalid.BadValue, false, err.Error())
+			errs.Add(invalid.PathAt("roles", i), invalid.BadValue, "%s", err)
 			continue
 		}
 		if !slices.ContainsFunc(roles, pattern.Matches) {
-			report(fmt.Sprintf("roles[%d]", i), invalid.UnknownRole, true, fmt.Sprintf("no node has the role %q", text)+
+			errs.Warn(invalid.PathAt("roles", i), invalid.UnknownRole, "no node has the role %q%s", text,
 				didYouMean(text, roles, before+len(errs)))
 		}
 	}
-	return errs
+	return errs.Of("override", o.Name, "")
 }
 
 // roles returns all roles that nodes have, sorted.

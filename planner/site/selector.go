@@ -131,15 +131,11 @@ func (s Selectors) validate(object, name string, inv *NodeIndex, before int) inv
 			if inv.known[node] != nil {
 				continue
 			}
-			errs = append(errs, invalid.Error{
-				Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_names[%d]", i, j),
-				Code: invalid.UnknownNode, Warning: true,
-				Message: fmt.Sprintf("there is no node %q, so it selects nothing", node) +
-					didYouMean(node, inv.names, before+len(errs)),
-			})
+			errs.Warn(fmt.Sprintf("selectors[%d].node_names[%d]", i, j), invalid.UnknownNode,
+				"there is no node %q, so it selects nothing%s", node, didYouMean(node, inv.names, before+len(errs)))
 		}
 	}
-	return errs
+	return errs.Of(object, name, "")
 }
 
 func (s Selectors) validateLabels(object, name string) invalid.Errors {
@@ -147,14 +143,11 @@ func (s Selectors) validateLabels(object, name string) invalid.Errors {
 	for i, selector := range s {
 		for j, text := range selector.NodeLabels {
 			if _, _, err := ParseLabel(text); err != nil {
-				errs = append(errs, invalid.Error{
-					Object: object, Name: name, Attribute: fmt.Sprintf("selectors[%d].node_labels[%d]", i, j),
-					Code: invalid.BadLabel, Message: err.Error(),
-				})
+				errs.Add(fmt.Sprintf("selectors[%d].node_labels[%d]", i, j), invalid.BadLabel, "%s", err)
 			}
 		}
 	}
-	return errs
+	return errs.Of(object, name, "")
 }
 
 // didYouMean ends a message with the candidate that is nearest to a mistyped word, if any is near. After many errors
