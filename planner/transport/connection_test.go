@@ -120,11 +120,18 @@ func TestResetsAreRetried(t *testing.T) {
 
 	// whoever gives the attempt up earlier learns the same
 	c.ConnectTimeout = time.Minute
-	timed, cancel := context.WithTimeoutCause(t.Context(), 400*time.Millisecond, errors.New("prepare_timeout is over"))
-	defer cancel()
-	stopped, stop := context.WithCancel(t.Context())
-	time.AfterFunc(400*time.Millisecond, stop)
-	for _, ctx := range []context.Context{timed, stopped} {
+	for _, by := range []func() (context.Context, context.CancelFunc){
+		func() (context.Context, context.CancelFunc) {
+			return context.WithTimeoutCause(t.Context(), 400*time.Millisecond, errors.New("prepare_timeout is over"))
+		},
+		func() (context.Context, context.CancelFunc) {
+			ctx, stop := context.WithCancel(t.Context())
+			time.AfterFunc(400*time.Millisecond, stop)
+			return ctx, stop
+		},
+	} {
+		ctx, cancel := by()
+		defer cancel()
 		_, err := quick.dial(ctx, c, "web1", "127.0.0.1")
 		isError(t, err, Unreachable, "hung up on all", "connections until it was given up")
 	}
