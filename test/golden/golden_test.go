@@ -219,12 +219,14 @@ func (w *workspace) state(without ...string) string {
 }
 
 // dropAdded removes what a later slipway adds to the resources of a state, once and as null: attributes of rolling,
-// and what a group does when its criteria cannot be met.
+// what a group does when its criteria cannot be met, and what bounds a run.
 // A deployment keeps what it has of them.
 func dropAdded(attributes any) {
 	of, _ := attributes.(map[string]any)
-	if value, there := of["on_shortfall"]; there && value == nil {
-		delete(of, "on_shortfall")
+	for _, name := range []string{"on_shortfall", "failure_budget", "freeze", "limit"} {
+		if value, there := of[name]; there && value == nil {
+			delete(of, name)
+		}
 	}
 	rolling, _ := of["rolling"].(map[string]any)
 	for _, name := range []string{"node_order", "batches", "health_check", "soak"} {
