@@ -37,7 +37,7 @@ func (o *obedient) Call(_ context.Context, t task.Task) (map[string]any, error) 
 	return map[string]any{"id": "seven"}, nil
 }
 
-func (o *obedient) Converge(_ context.Context, n site.Node, c converge.Catalog,
+func (o *obedient) Converge(_ context.Context, n site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -65,7 +65,7 @@ func (e *scripted) identity(node string) converge.Identity {
 
 func (e *scripted) Close() error { return nil }
 
-func (e *scripted) Converge(ctx context.Context, n site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (e *scripted) Converge(ctx context.Context, n site.Node, c converge.Manifest, each func(converge.Result)) (converge.Summary, error) {
 	phase := simulate.Deploy
 	if c.Mode == converge.Prepare {
 		phase = simulate.Prepare

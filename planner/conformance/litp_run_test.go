@@ -127,7 +127,7 @@ func (n *nodes) isLocked(node string) bool {
 	return n.locked[node]
 }
 
-func (n *nodes) Converge(_ context.Context, on site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary, error) {
+func (n *nodes) Converge(_ context.Context, on site.Node, c converge.Manifest, each func(converge.Result)) (converge.Summary, error) {
 	if c.Mode == converge.Prepare {
 		n.pause([]string{"prepare:" + on.Name})
 	}

@@ -32,7 +32,7 @@ func TestPlannedActionsAreBegun(t *testing.T) {
 	for _, mode := range []Mode{Prepare, Apply} {
 		b := beginning(newBench(t))
 		b.converge(Apply, preAction, postAction, item("plain[a]", "value", "1"))
-		b.session(t.Context(), Catalog{Site: "two", Mode: Apply, Items: []Item{postAction}})
+		b.session(t.Context(), Manifest{Site: "two", Mode: Apply, Items: []Item{postAction}})
 		b.run = "run-2"
 		want := func(s Summary, values map[resource.ID]string) {
 			t.Helper()
@@ -44,17 +44,17 @@ func TestPlannedActionsAreBegun(t *testing.T) {
 				t.Errorf("%s: on the disk:\n%s", mode, diff)
 			}
 		}
-		if _, s := b.session(t.Context(), Catalog{Mode: Check}); s.Ledger[postAction.ID()] != postAction.Digest {
+		if _, s := b.session(t.Context(), Manifest{Mode: Check}); s.Ledger[postAction.ID()] != postAction.Digest {
 			t.Fatalf("%v", s)
 		}
-		_, s := b.session(t.Context(), Catalog{Mode: mode, Begins: planned})
+		_, s := b.session(t.Context(), Manifest{Mode: mode, Begins: planned})
 		want(s, map[resource.ID]string{preAction.ID(): "", postAction.ID(): ""})
 		if b.there(ledger.LogPath) {
 			t.Errorf("%s: the log is left behind", mode)
 		}
 		_, s = b.converge(Apply, preAction)
 		want(s, map[resource.ID]string{preAction.ID(): preAction.Digest, postAction.ID(): ""})
-		_, s = b.session(t.Context(), Catalog{Mode: mode, Begins: planned}) // said twice in one run, it does not undo what ran
+		_, s = b.session(t.Context(), Manifest{Mode: mode, Begins: planned}) // said twice in one run, it does not undo what ran
 		want(s, map[resource.ID]string{preAction.ID(): preAction.Digest, postAction.ID(): ""})
 		_, s = b.converge(Apply, postAction)
 		want(s, map[resource.ID]string{preAction.ID(): preAction.Digest, postAction.ID(): postAction.Digest})
@@ -70,10 +70,10 @@ func TestAnActionThatWasBegunBefore(t *testing.T) {
 	b.converge(Apply, postAction)
 	for _, run := range []string{"run-2", "run-3"} {
 		b.run = run
-		b.session(t.Context(), Catalog{Mode: Prepare, Begins: planned})
+		b.session(t.Context(), Manifest{Mode: Prepare, Begins: planned})
 	}
 	b.converge(Apply, postAction)
-	if _, s := b.session(t.Context(), Catalog{Mode: Prepare, Begins: planned}); s.Ledger[postAction.ID()] != postAction.Digest {
+	if _, s := b.session(t.Context(), Manifest{Mode: Prepare, Begins: planned}); s.Ledger[postAction.ID()] != postAction.Digest {
 		t.Errorf("%v", s.Ledger)
 	}
 }
@@ -81,13 +81,13 @@ func TestAnActionThatWasBegunBefore(t *testing.T) {
 func TestWhereNothingCanBeBegun(t *testing.T) {
 	b := newBench(t)
 	untouched := b.tree()
-	if _, s := b.session(t.Context(), Catalog{Mode: Prepare, Begins: planned}); s.Error != nil || len(s.Ledger) > 0 {
+	if _, s := b.session(t.Context(), Manifest{Mode: Prepare, Begins: planned}); s.Error != nil || len(s.Ledger) > 0 {
 		t.Errorf("a new node: %v, %v", s.Error, s.Ledger)
 	}
 	if diff := cmp.Diff(untouched, b.tree()); diff != "" {
 		t.Errorf("a new node was changed:\n%s", diff)
 	}
-	for name, c := range map[string]Catalog{
+	for name, c := range map[string]Manifest{
 		"it is to check or tear down": {Mode: Check, Begins: planned},
 		"is to check or tear down":    {Mode: Apply, TearDown: true, Begins: planned},
 	} {
@@ -95,7 +95,7 @@ func TestWhereNothingCanBeBegun(t *testing.T) {
 			t.Errorf("%s: %v", name, s.Error)
 		}
 	}
-	nameless := Run(t.Context(), b.System, Catalog{Protocol: Protocol, Site: "one", Mode: Prepare, Begins: planned}, nil)
+	nameless := Run(t.Context(), b.System, Manifest{Protocol: Protocol, Site: "one", Mode: Prepare, Begins: planned}, nil)
 	if nameless.Error == nil || !strings.Contains(nameless.Error.Message, "names no run") {
 		t.Error(nameless.Error)
 	}
@@ -105,7 +105,7 @@ func TestWhereNothingCanBeBegun(t *testing.T) {
 		t.Fatal(looking, err)
 	}
 	defer looking.Release()
-	if _, s := b.session(t.Context(), Catalog{Mode: Prepare, Begins: planned}); s.Error == nil || s.Error.Code != CodeLocked {
+	if _, s := b.session(t.Context(), Manifest{Mode: Prepare, Begins: planned}); s.Error == nil || s.Error.Code != CodeLocked {
 		t.Errorf("beside another session: %v", s.Error)
 	}
 }
@@ -133,7 +133,7 @@ func TestKilledBeforeThePlannedActions(t *testing.T) {
 			}
 			return nil
 		}
-		beginning(b).session(t.Context(), Catalog{Mode: Apply, Begins: planned, Items: []Item{config, postAction}})
+		beginning(b).session(t.Context(), Manifest{Mode: Apply, Begins: planned, Items: []Item{config, postAction}})
 		t.Fatal("not killed")
 	}
 	for _, stage := range []string{"capture", "apply", "applied"} {
@@ -142,7 +142,7 @@ func TestKilledBeforeThePlannedActions(t *testing.T) {
 		if state, out := child(t, os.Geteuid(), stage, "DIR="+b.dir); state.ExitCode() != -1 || out != "looked\n" {
 			t.Fatalf("%s: the session was not killed: %v\n%s", stage, state, out)
 		}
-		_, s := b.session(t.Context(), Catalog{Mode: Prepare})
+		_, s := b.session(t.Context(), Manifest{Mode: Prepare})
 		for _, i := range []Item{preAction, postAction} {
 			if digest, there := s.Ledger[i.ID()]; digest != "" || !there {
 				t.Errorf("%s: %s has digest %q", stage, i.ID(), digest)

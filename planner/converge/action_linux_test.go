@@ -51,7 +51,7 @@ func TestAnActionRunsWheneverItIsToldTo(t *testing.T) {
 	if r := b.wantStatus(Apply, changed, Failed); r.Message != `the command "exit 3": it ended with status 3; it printed nothing` {
 		t.Error(r.Message)
 	}
-	summary := Run(t.Context(), b.System, Catalog{Protocol: Protocol, Site: "one", Mode: Prepare}, nil)
+	summary := Run(t.Context(), b.System, Manifest{Protocol: Protocol, Site: "one", Mode: Prepare}, nil)
 	if digest, begun := summary.Ledger["shell[p/t]"]; digest != "" || !begun {
 		t.Errorf("ledger %v, want it begun", summary.Ledger)
 	}
@@ -60,7 +60,7 @@ func TestAnActionRunsWheneverItIsToldTo(t *testing.T) {
 
 	// A second site may do the same, and what is removed is only forgotten.
 	var other []Result
-	Run(t.Context(), b.System, Catalog{Protocol: Protocol, Site: "two", Run: "r", Mode: Apply, Items: []Item{act}}, func(r Result) { other = append(other, r) })
+	Run(t.Context(), b.System, Manifest{Protocol: Protocol, Site: "two", Run: "r", Mode: Apply, Items: []Item{act}}, func(r Result) { other = append(other, r) })
 	if len(other) != 1 || other[0].Status != Changed {
 		t.Errorf("%+v", other)
 	}
@@ -166,7 +166,7 @@ func TestTries(t *testing.T) {
 				}
 				begun := time.Now()
 				var results []Result
-				Run(ctx, b.System, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{item("shell[a]", append(test.parameters, "command", "x")...)}},
+				Run(ctx, b.System, Manifest{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{item("shell[a]", append(test.parameters, "command", "x")...)}},
 					func(r Result) { results = append(results, r) })
 				if r := results[0]; r.Message != test.message || (r.Status == Changed) != (test.message == "") {
 					t.Errorf("%s %q, want %q", r.Status, r.Message, test.message)
@@ -272,12 +272,12 @@ func TestNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, mode := range []Mode{Prepare, Check, Apply} {
-		if _, summary := b.session(t.Context(), Catalog{Mode: mode, Needs: []string{"there", "linked", "/usr/bin/there"}}); summary.Error != nil {
+		if _, summary := b.session(t.Context(), Manifest{Mode: mode, Needs: []string{"there", "linked", "/usr/bin/there"}}); summary.Error != nil {
 			t.Errorf("%s: %v", mode, summary.Error)
 		}
 	}
-	b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
-	c := Catalog{Mode: Apply, Needs: []string{"there", "puppet", "no-program", "dangling", "file/in", "puppet"}, Items: []Item{item("plain[a]", "value", "1")}}
+	b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
+	c := Manifest{Mode: Apply, Needs: []string{"there", "puppet", "no-program", "dangling", "file/in", "puppet"}, Items: []Item{item("plain[a]", "value", "1")}}
 	results, summary := b.session(t.Context(), c)
 	want := "the programs puppet, no-program, dangling, file/in are not on the node (looked in " + system.ProgramPath + "); tasks of this run call them: install them first"
 	if summary.Error == nil || summary.Error.Code != CodeNeeds || summary.Error.Message != want || len(results) > 0 || b.there(system.Home) {

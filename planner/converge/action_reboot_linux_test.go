@@ -54,8 +54,8 @@ func (b *booted) boot() {
 	b.put("/proc/sys/kernel/random/boot_id", fmt.Sprintf("boot-%d\n", b.boots))
 }
 
-// session runs a catalog and returns the outcomes, and the summary.
-func (b *booted) session(c Catalog) (string, Summary) {
+// session runs a manifest and returns the outcomes, and the summary.
+func (b *booted) session(c Manifest) (string, Summary) {
 	b.t.Helper()
 	c.Protocol, c.Site = Protocol, "one"
 	if c.Run == "" {
@@ -66,7 +66,7 @@ func (b *booted) session(c Catalog) (string, Summary) {
 	return strings.Join(statuses(results), ", "), s
 }
 
-func (b *booted) want(c Catalog, want string) Summary {
+func (b *booted) want(c Manifest, want string) Summary {
 	b.t.Helper()
 	got, s := b.session(c)
 	if got != want || s.Error != nil {
@@ -75,12 +75,12 @@ func (b *booted) want(c Catalog, want string) Summary {
 	return s
 }
 
-func applying(items ...Item) Catalog { return Catalog{Mode: Apply, Items: items} }
+func applying(items ...Item) Manifest { return Manifest{Mode: Apply, Items: items} }
 
 func TestARestartTakesTwoSessions(t *testing.T) {
 	b := newBooted(t)
 	reboot := item("reboot[p/r]", "timeout", 60)
-	b.want(Catalog{Mode: Check, Items: []Item{reboot}}, "reboot[p/r] differs")
+	b.want(Manifest{Mode: Check, Items: []Item{reboot}}, "reboot[p/r] differs")
 	s := b.want(applying(reboot), "reboot[p/r] restarting")
 	if digest, there := s.Ledger["reboot[p/r]"]; digest != "" || !there || s.Facts.BootID != "boot-1" || b.triggers != 1 {
 		t.Errorf("ledger %v, facts %+v, %d triggers", s.Ledger, s.Facts, b.triggers)
@@ -88,14 +88,14 @@ func TestARestartTakesTwoSessions(t *testing.T) {
 	if want := "systemd-run --quiet /bin/sh -c sleep 2; exec systemctl reboot"; b.ran[0] != want {
 		t.Errorf("ran %q", b.ran)
 	}
-	b.want(Catalog{Mode: Prepare}, "")
+	b.want(Manifest{Mode: Prepare}, "")
 	b.boot()
-	b.want(Catalog{Mode: Check, Items: []Item{reboot}}, "reboot[p/r] differs") // nobody has finished it yet
+	b.want(Manifest{Mode: Check, Items: []Item{reboot}}, "reboot[p/r] differs") // nobody has finished it yet
 	s = b.want(applying(reboot), "reboot[p/r] changed")
 	if s.Ledger["reboot[p/r]"] != reboot.Digest || b.triggers != 1 {
 		t.Errorf("ledger %v, %d triggers", s.Ledger, b.triggers)
 	}
-	b.want(Catalog{Mode: Check, Items: []Item{reboot}}, "reboot[p/r] unchanged")
+	b.want(Manifest{Mode: Check, Items: []Item{reboot}}, "reboot[p/r] unchanged")
 	b.want(applying(reboot), "reboot[p/r] restarting") // told again, it is done again
 	if b.triggers != 2 {
 		t.Errorf("%d triggers, want 2", b.triggers)
@@ -151,7 +151,7 @@ func TestItemsAfterARestartWait(t *testing.T) {
 		removal("file[/gone]"),
 		item("reboot[p/again]"),
 	}
-	c := Catalog{Mode: Apply, Items: items, Lock: "drain", Unlock: "undrain"}
+	c := Manifest{Mode: Apply, Items: items, Lock: "drain", Unlock: "undrain"}
 	s := b.want(c, "file[/first] changed, file[/no/such] failed, reboot[p/r] restarting, file[/second] restarting, file[/never] skipped, file[/gone] restarting, reboot[p/again] restarting")
 	if b.there("/second") || b.triggers != 1 || !s.Locked {
 		t.Errorf("second: %v, %d triggers, locked: %v", b.there("/second"), b.triggers, s.Locked)
@@ -206,7 +206,7 @@ func TestARestartAndAKilledSession(t *testing.T) {
 			if state, out := childOf(t, "TestARestartAndAKilledSession", os.Geteuid(), "killed", "DIR="+b.dir); state.ExitCode() != -1 {
 				t.Fatalf("the session was not killed: %v\n%s", state, out)
 			}
-			if s := b.want(Catalog{Mode: Prepare}, ""); s.Ledger["reboot[p/r]"] != "" {
+			if s := b.want(Manifest{Mode: Prepare}, ""); s.Ledger["reboot[p/r]"] != "" {
 				t.Errorf("ledger %v, want it begun", s.Ledger)
 			}
 			want, triggers := "reboot[p/r] restarting", 2
@@ -235,7 +235,7 @@ func TestAnyOrderOfRestarts(t *testing.T) {
 			case 0:
 				b.boot()
 			case 1:
-				b.want(Catalog{Mode: Prepare}, "")
+				b.want(Manifest{Mode: Prepare}, "")
 			default:
 				b.fail = nil
 				if r.IntN(3) == 0 {

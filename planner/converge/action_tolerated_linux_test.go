@@ -17,7 +17,7 @@ func TestAToleratedFailureIsDone(t *testing.T) {
 	b.types["shell"], b.types["puppet"] = types.All["shell"], types.All["puppet"]
 	b.Commands = func(context.Context, system.Command) (system.Output, error) { return system.Output{Status: 3}, nil }
 	shell, config := item("shell[p/t]", "command", "x", "retries", 0), item("plain[a]", "fail", "x")
-	unfit := item("shell[p/t]", "command", "x", "timeout", -1)
+	validate := item("shell[p/t]", "command", "x", "timeout", -1)
 	puppet, nameless := item("puppet[p/t]", "manifest", "/x.pp"), shell
 	nameless.Title = ""
 	for name, test := range map[string]struct {
@@ -27,13 +27,13 @@ func TestAToleratedFailureIsDone(t *testing.T) {
 		"an action":              {shell.tolerated(), true},
 		"that must not fail":     {shell, false},
 		"configuration":          {config.tolerated(), false},
-		"parameters that do not": {unfit.tolerated(), true},
+		"parameters that do not": {validate.tolerated(), true},
 		"without its program":    {puppet.tolerated(), true},
 		"without a title":        {nameless.tolerated(), false},
 		"of no type":             {item("chef[p/t]").tolerated(), false},
 	} {
 		for _, recorded := range []bool{false, true} {
-			if b.session(t.Context(), Catalog{Mode: Apply, TearDown: true}); recorded {
+			if b.session(t.Context(), Manifest{Mode: Apply, TearDown: true}); recorded {
 				b.converge(Apply, item("shell[p/t]", "command", "before", "retries", 0).tolerated())
 			}
 			results, s := b.converge(Apply, test.item)
@@ -52,7 +52,7 @@ func TestAToleratedActionOfASandbox(t *testing.T) {
 	b := newSandbox(t)
 	act := item("shell[p/t]", "command", "x").tolerated()
 	b.wantStatus(Apply, act, Failed)
-	if s := Run(t.Context(), b.System, Catalog{Protocol: Protocol, Site: "one", Mode: Prepare}, nil); s.Ledger[act.ID()] != act.Digest {
+	if s := Run(t.Context(), b.System, Manifest{Protocol: Protocol, Site: "one", Mode: Prepare}, nil); s.Ledger[act.ID()] != act.Digest {
 		t.Errorf("%v", s.Ledger)
 	}
 }
@@ -67,7 +67,7 @@ func TestAToleratedActionThatDidNotRun(t *testing.T) {
 		return system.Output{}, ctx.Err()
 	}
 	given, held := item("shell[p/given]", "command", "x").tolerated(), item("shell[p/held]", "command", "x").requires("plain[a]").tolerated()
-	results, s := b.session(ctx, Catalog{Mode: Apply, Items: []Item{item("plain[a]", "fail", "x"), held, given}})
+	results, s := b.session(ctx, Manifest{Mode: Apply, Items: []Item{item("plain[a]", "fail", "x"), held, given}})
 	b.wantStatuses(results, "plain[a] failed", "shell[p/held] skipped", "shell[p/given] failed")
 	if digest, there := s.Ledger[given.ID()]; digest != "" || !there {
 		t.Errorf("given up: %v", s.Ledger)

@@ -13,7 +13,7 @@ func BenchmarkFiles(b *testing.B) {
 	for i := range 2000 {
 		items = append(items, item(fmt.Sprintf("file[/srv/%04d]", i), "content", fmt.Sprint(i), "mode", "0640"))
 	}
-	session := func(s *system.System, c Catalog) {
+	session := func(s *system.System, c Manifest) {
 		c.Protocol, c.Site, c.Run, c.Mode = Protocol, "one", "r", Apply
 		summary := Run(b.Context(), s, c, func(r Result) {
 			if r.Status == Failed {
@@ -29,9 +29,9 @@ func BenchmarkFiles(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		session(s, Catalog{Items: items})
-		session(s, Catalog{Items: items})
-		session(s, Catalog{TearDown: true})
+		session(s, Manifest{Items: items})
+		session(s, Manifest{Items: items})
+		session(s, Manifest{TearDown: true})
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 			return nil
 		}
 		if os.Getenv("TEAR") != "" {
-			b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+			b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 		} else {
 			b.converge(Apply, items...)
 		}
@@ -113,7 +113,7 @@ func TestKilledAtAnyPoint(t *testing.T) {
 					}
 				}
 			}
-			_, summary := b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+			_, summary := b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 			if diff := cmp.Diff(before, b.tree()); diff != "" || summary.Error != nil {
 				t.Errorf("not as before: %v\n%s", summary.Error, diff)
 			}

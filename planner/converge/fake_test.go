@@ -150,7 +150,7 @@ func (f prefetched) Prefetch(_ context.Context, s *types.Session, rs []resource.
 	return f.at("prefetch", fmt.Sprint(titles))
 }
 
-// bench is a sandbox on which catalogs of fake resources run.
+// bench is a sandbox on which manifests of fake resources run.
 type bench struct {
 	*sandbox
 	types map[string]types.Type
@@ -210,10 +210,10 @@ func removal(id string) Item {
 
 // converge runs items of the site "one".
 func (b *bench) converge(mode Mode, items ...Item) ([]Result, Summary) {
-	return b.session(b.t.Context(), Catalog{Mode: mode, Items: items})
+	return b.session(b.t.Context(), Manifest{Mode: mode, Items: items})
 }
 
-func (b *bench) session(ctx context.Context, c Catalog) ([]Result, Summary) {
+func (b *bench) session(ctx context.Context, c Manifest) ([]Result, Summary) {
 	c.Protocol = Protocol
 	if c.Site == "" {
 		c.Site = "one"

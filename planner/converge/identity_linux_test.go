@@ -34,7 +34,7 @@ func TestIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		id := Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Mode: Check}, func(Result) {}).Identity
+		id := Run(t.Context(), s, Manifest{Protocol: Protocol, Site: "one", Mode: Check}, func(Result) {}).Identity
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -33,7 +33,7 @@ func TestADamagedLedgerIsLeftAlone(t *testing.T) {
 			if err := os.Chmod(b.real(system.Home), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			for _, c := range []Catalog{{Mode: Prepare}, {Mode: Check, Items: []Item{item("plain[x]")}}, {Mode: Apply, Items: []Item{item("plain[x]", "value", "1")}}, {Mode: Apply, TearDown: true}} {
+			for _, c := range []Manifest{{Mode: Prepare}, {Mode: Check, Items: []Item{item("plain[x]")}}, {Mode: Apply, Items: []Item{item("plain[x]", "value", "1")}}, {Mode: Apply, TearDown: true}} {
 				results, summary := b.session(t.Context(), c)
 				if summary.Error == nil || summary.Error.Code != CodeLedger || !strings.Contains(summary.Error.Message, test.want) || len(results) > 0 {
 					t.Errorf("%s: %+v, results %v; want %q", c.Mode, summary.Error, results, test.want)
@@ -129,7 +129,7 @@ func TestLock(t *testing.T) {
 	}
 	before := b.tree()
 	for _, mode := range []Mode{Prepare, Check, Apply} {
-		c := Catalog{Mode: mode}
+		c := Manifest{Mode: mode}
 		if mode != Prepare {
 			c.Items = []Item{item("plain[a]", "value", "1")}
 		}

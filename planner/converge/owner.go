@@ -11,7 +11,7 @@ const Terraform = "terraform"
 
 // checkOwner refuses a site that another state has.
 func (x *session) checkOwner() *SessionError {
-	c := x.catalog
+	c := x.manifest
 	now := x.ledger.Owners[c.Site]
 	if c.Owner == "" || now == c.Owner || now == "" && !x.ledger.Has(c.Site) {
 		return nil
@@ -32,7 +32,7 @@ func (x *session) checkOwner() *SessionError {
 
 // own records whose the site is.
 func (x *session) own() {
-	if c := x.catalog; x.ledger.Owners[c.Site] != c.Owner {
+	if c := x.manifest; x.ledger.Owners[c.Site] != c.Owner {
 		x.ledger.Change(ledger.Record{Owner: &ledger.Owner{Site: c.Site, Lineage: c.Owner}})
 	}
 }

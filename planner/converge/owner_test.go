@@ -11,7 +11,7 @@ import (
 func TestOwner(t *testing.T) {
 	b := newBench(t)
 	work := item("plain[a]", "value", "x")
-	try := func(c Catalog, want Code) {
+	try := func(c Manifest, want Code) {
 		t.Helper()
 		before := b.tree()
 		_, summary := b.session(t.Context(), c)
@@ -28,14 +28,14 @@ func TestOwner(t *testing.T) {
 	}
 	apply := func(owner, takeOver string, want Code) {
 		t.Helper()
-		try(Catalog{Mode: Apply, Owner: owner, TakeOver: takeOver, Items: []Item{work}}, want)
+		try(Manifest{Mode: Apply, Owner: owner, TakeOver: takeOver, Items: []Item{work}}, want)
 	}
 	apply("one", "", "")
 	apply("one", "", "")
 	apply("two", "", CodeOwner)
 	apply("two", "three", CodeOwner)
-	try(Catalog{Mode: Check, Owner: "two"}, CodeOwner)
-	try(Catalog{Mode: Apply, Owner: "two", TearDown: true}, CodeOwner)
+	try(Manifest{Mode: Check, Owner: "two"}, CodeOwner)
+	try(Manifest{Mode: Apply, Owner: "two", TearDown: true}, CodeOwner)
 	apply("two", "one", "")
 	apply("one", "", CodeOwner)
 	apply("", "", "") // Terraform
@@ -44,8 +44,8 @@ func TestOwner(t *testing.T) {
 	}
 	apply("two", "", CodeOwner)
 	apply("two", Terraform, "")
-	try(Catalog{Mode: Apply, Site: "another", Owner: "one", Items: []Item{item("plain[b]", "value", "x")}}, "")
-	try(Catalog{Mode: Apply, Owner: "two", TearDown: true}, "")
+	try(Manifest{Mode: Apply, Site: "another", Owner: "one", Items: []Item{item("plain[b]", "value", "x")}}, "")
+	try(Manifest{Mode: Apply, Owner: "two", TearDown: true}, "")
 	if l := b.ledgerNow(); l.Owners["one"] != "" || l.Owners["another"] != "one" || l.Digests("one")[resource.ID("plain[a]")] != "" {
 		t.Errorf("after the tear-down: %v", l.Owners)
 	}

@@ -14,7 +14,7 @@ import (
 
 // Whatever a site goes through (other forms, other paths, other titles, removals in any order), a second apply changes nothing, and its
 // tear-down leaves what was there before.
-func TestAnySequenceOfCatalogsIsUndone(t *testing.T) {
+func TestAnySequenceOfManifestsIsUndone(t *testing.T) {
 	forms := []func(r *rand.Rand, path string) resource.Parameters{
 		func(r *rand.Rand, _ string) resource.Parameters {
 			return resource.Parameters{"content": pick(r, "", "x\n", "y\n"), "force": true}

@@ -17,26 +17,26 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Protocol is the version of the messages below. A helper refuses a catalog of another version.
+// Protocol is the version of the messages below. A helper refuses a manifest of another version.
 const Protocol = 1
 
 // SessionTimeout is the silence of the controller after which a helper takes the session for dead.
 const SessionTimeout = 60 * time.Second
 
-// Mode says what a session does with a catalog.
+// Mode says what a session does with a manifest.
 type Mode string
 
 // The modes.
 const (
-	Prepare Mode = "prepare" // take stock: facts and ledger, no item is looked at; and see Catalog.Begins
+	Prepare Mode = "prepare" // take stock: facts and ledger, no item is looked at; and see Manifest.Begins
 	Check   Mode = "check"   // report differences, change nothing
 	Apply   Mode = "apply"   // check each item, apply it where it differs
 )
 
-// Catalog is everything that one node is to do in one session: one JSON value on the helper's standard input. It holds
+// Manifest is everything that one node is to do in one session: one JSON value on the helper's standard input. It holds
 // file contents and secrets, so it never goes anywhere else. After it, standard input carries newlines as signs of life
 // of the controller; its end, or silence for [SessionTimeout], means that the session is dead.
-type Catalog struct {
+type Manifest struct {
 	Protocol int    `json:"protocol"`
 	Site     string `json:"site"` // ledger entries belong to a site
 	Run      string `json:"run"`  // the run's id, recorded in the ledger
@@ -84,12 +84,12 @@ type HealthCheck struct {
 	Interval time.Duration `json:"interval,omitempty"`
 }
 
-// Item is one resource of a catalog and what to do with it.
+// Item is one resource of a manifest and what to do with it.
 type Item struct {
 	resource.Resource
 	Digest string `json:"digest,omitempty"` // resource.Digest as the planner computed it; recorded in the ledger
 	Remove bool   `json:"remove,omitempty"` // undo it instead; only type and title count then
-	// RefreshOnly items are in the catalog because another item notifies them: they are not checked or applied, only
+	// RefreshOnly items are in the manifest because another item notifies them: they are not checked or applied, only
 	// refreshed when notified.
 	RefreshOnly bool `json:"refresh_only,omitempty"`
 	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result says that it
@@ -163,10 +163,10 @@ const (
 	CodeShell    Code = "no_shell"
 	CodeArch     Code = "unknown_architecture"
 	CodeNoExec   Code = "no_exec"       // nothing may be executed where the helper is kept
-	CodeLock     Code = "lock_failed"   // Catalog.Lock failed: no item was touched
-	CodeUnlock   Code = "unlock_failed" // Catalog.Unlock failed: the node stays locked
-	CodeHealth   Code = "unhealthy"     // Catalog.Health failed
-	CodeNeeds    Code = "needs"         // a program of Catalog.Needs is not on the node
+	CodeLock     Code = "lock_failed"   // Manifest.Lock failed: no item was touched
+	CodeUnlock   Code = "unlock_failed" // Manifest.Unlock failed: the node stays locked
+	CodeHealth   Code = "unhealthy"     // Manifest.Health failed
+	CodeNeeds    Code = "needs"         // a program of Manifest.Needs is not on the node
 	CodeTwice    Code = "same_machine"  // the node is the machine of another node of the site, too
 	CodeOwner    Code = "owner"         // the site on the node is that of another state
 	CodeRestart  Code = "restart"       // the node did not come back from a restart, or must not be restarted

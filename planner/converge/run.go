@@ -16,25 +16,29 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// Run does what a catalog says on a node and returns when all of it is done, the node's ledger included. It calls emit
+// Run does what a manifest says on a node and returns when all of it is done, the node's ledger included. It calls emit
 // for every item as soon as its outcome is known, in the order in which they are handled, and of the ledger backwards
 // for a tear-down.
 //
 // Each item is checked and, in mode Apply, where it differs applied and checked again. An item that fails does not stop
 // the others, but those that require it are skipped. When ctx ends, the item at work is given up and the others are
 // skipped. In the modes Check and Prepare nothing on the node is changed, slipway's own files included, but for what
-// Catalog.Begins says.
+// Manifest.Begins says.
 //
 // Summary.Error says that the session could not do its work: then items without a result were not touched by it, unless
 // its code is CodeLedger, where the last result says how far it came.
-func Run(ctx context.Context, s *system.System, c Catalog, emit func(Result)) Summary {
+func Run(ctx context.Context, s *system.System, c Manifest, emit func(Result)) Summary {
 	return runWith(ctx, &types.Session{System: s}, types.All, c, emit)
 }
 
-func runWith(ctx context.Context, s *types.Session, types map[string]types.Type, c Catalog, emit func(Result)) Summary {
+func runWith(
+	ctx context.Context, s *types.Session, types map[string]types.Type, c Manifest, emit func(Result),
+) Summary {
 	s.Site, s.Applying, s.Ran = c.Site, c.Mode == Apply, map[resource.ID]bool{}
-	x := &session{sys: s, types: types, catalog: c, emit: emit, bad: map[resource.ID]bool{}, prefetched: map[string]int{},
-		index: map[resource.ID]int{}}
+	x := &session{
+		sys: s, types: types, manifest: c, emit: emit, index: map[resource.ID]int{}, failed: map[resource.ID]bool{},
+		prefetched: map[string]int{},
+	}
 	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
 	if err := c.invalid(); err != nil {
 		summary.Error = &SessionError{Code: CodeProtocol, Message: err.Error()}
@@ -51,43 +55,43 @@ func runWith(ctx context.Context, s *types.Session, types map[string]types.Type,
 	return summary
 }
 
-// invalid says what makes a catalog invalid.
-func (c Catalog) invalid() error {
+// invalid says what makes a manifest invalid.
+func (c Manifest) invalid() error {
 	switch {
 	case c.Protocol != Protocol:
-		return fmt.Errorf("the catalog has protocol %d, and this slipway on the node speaks %d; "+
+		return fmt.Errorf("the manifest has protocol %d, and this slipway on the node speaks %d; "+
 			"use the same version on both sides", c.Protocol, Protocol)
 	case c.Mode != Prepare && c.Mode != Check && c.Mode != Apply:
-		return fmt.Errorf("the catalog has mode %q; it must be prepare, check or apply", c.Mode)
+		return fmt.Errorf("the manifest has mode %q; it must be prepare, check or apply", c.Mode)
 	case c.Site == "":
-		return errors.New("the catalog names no site")
+		return errors.New("the manifest names no site")
 	case c.Mode == Apply && c.Run == "":
-		return errors.New("the catalog names no run")
+		return errors.New("the manifest names no run")
 	case len(c.Begins) > 0 && (c.Mode == Check || c.TearDown):
-		return errors.New("the catalog begins actions and is to check or tear down; it must be one or the other")
+		return errors.New("the manifest begins actions and is to check or tear down; it must be one or the other")
 	case len(c.Begins) > 0 && c.Run == "":
-		return errors.New("the catalog begins actions and names no run")
+		return errors.New("the manifest begins actions and names no run")
 	case len(c.Items) > schema.MostResources:
-		return fmt.Errorf("the catalog has %d items; it may have at most %d", len(c.Items), schema.MostResources)
+		return fmt.Errorf("the manifest has %d items; it may have at most %d", len(c.Items), schema.MostResources)
 	case c.TearDown && len(c.Items) > 0:
-		return errors.New("the catalog has items and is to tear down; it must be one or the other")
+		return errors.New("the manifest has items and is to tear down; it must be one or the other")
 	case c.Mode == Prepare && (c.TearDown || len(c.Items) > 0):
-		return errors.New("the catalog is to prepare and has work; it must be one or the other")
+		return errors.New("the manifest is to prepare and has work; it must be one or the other")
 	}
 	return nil
 }
 
-// session is one catalog at work on a node.
+// session is one manifest at work on a node.
 type session struct {
-	sys     *types.Session
-	types   map[string]types.Type
-	catalog Catalog
-	emit    func(Result)
-	ledger  *ledger.Ledger
+	sys      *types.Session
+	types    map[string]types.Type
+	manifest Manifest
+	emit     func(Result)
+	ledger   *ledger.Ledger
 
-	jobs       []*job
-	index      map[resource.ID]int  // of jobs
-	bad        map[resource.ID]bool // failed or skipped in this session
+	operations []*operation
+	index      map[resource.ID]int  // of operations
+	failed     map[resource.ID]bool // failed or skipped in this session
 	prefetched map[string]int       // type -> System.generation at its last Prefetch
 	broken     error                // the ledger cannot be written: nothing more may be applied
 	tornDown   bool                 // nothing of the site is left
@@ -95,13 +99,13 @@ type session struct {
 	restarting bool                 // the node restarts after the session
 }
 
-func (x *session) applying() bool { return x.catalog.Mode == Apply }
+func (x *session) applying() bool { return x.manifest.Mode == Apply }
 
 // writes reports whether the session may change the ledger.
-func (x *session) writes() bool { return x.applying() || len(x.catalog.Begins) > 0 }
+func (x *session) writes() bool { return x.applying() || len(x.manifest.Begins) > 0 }
 
 // key is what the ledger calls an item.
-func (x *session) key(j *job) ledger.Key { return ledger.Key{Site: x.catalog.Site, ID: j.id} }
+func (x *session) key(j *operation) ledger.Key { return ledger.Key{Site: x.manifest.Site, ID: j.id} }
 
 // run does the session's work between taking the node's lock and giving it back.
 func (x *session) run(ctx context.Context) *SessionError {
@@ -136,7 +140,7 @@ func (x *session) run(ctx context.Context) *SessionError {
 		if x.writes() {
 			x.own()
 		}
-		x.beginActions()
+		x.markActions()
 		if err := x.save(); err != nil {
 			return ledgerError(err)
 		}
@@ -144,14 +148,14 @@ func (x *session) run(ctx context.Context) *SessionError {
 	defer func() { x.sys.Log = nil }()
 	x.sys.Forget()
 	failure = x.inWindow(ctx, func() {
-		if x.catalog.TearDown {
+		if x.manifest.TearDown {
 			x.tearDown(ctx)
 		} else {
 			x.items(ctx)
 		}
 	})
-	if failure == nil && x.catalog.Health != nil {
-		failure = x.checkHealth(ctx, *x.catalog.Health)
+	if failure == nil && x.manifest.Health != nil {
+		failure = x.checkHealth(ctx, *x.manifest.Health)
 	}
 	if err := x.leave(); failure == nil && err != nil {
 		failure = ledgerError(err)
@@ -161,7 +165,7 @@ func (x *session) run(ctx context.Context) *SessionError {
 
 // enter makes slipway's directory, where the session may, and takes the node's lock.
 func (x *session) enter(ctx context.Context) (made []string, lock *system.Lock, failure *SessionError) {
-	who := fmt.Sprintf("site %q, run %q", x.catalog.Site, x.catalog.Run)
+	who := fmt.Sprintf("site %q, run %q", x.manifest.Site, x.manifest.Run)
 	for tries := 0; ; tries++ {
 		if x.applying() {
 			more, err := x.sys.MakeHome()
@@ -199,8 +203,8 @@ func (x *session) leave() error {
 			return err
 		}
 	}
-	if x.tornDown && x.ledger.Owners[x.catalog.Site] != "" {
-		x.ledger.Change(ledger.Record{Owner: &ledger.Owner{Site: x.catalog.Site}})
+	if x.tornDown && x.ledger.Owners[x.manifest.Site] != "" {
+		x.ledger.Change(ledger.Record{Owner: &ledger.Owner{Site: x.manifest.Site}})
 	}
 	if err := x.ledger.Compact(); err != nil || !x.applying() {
 		return err
@@ -233,17 +237,17 @@ func (x *session) note() error {
 	return x.broken
 }
 
-// items handles the catalog's items in their order.
+// items handles the manifest's items in their order.
 func (x *session) items(ctx context.Context) {
-	x.jobs = x.plan()
+	x.operations = x.plan()
 	if x.applying() {
-		x.handOver()
-		x.leaveFirst(ctx)
+		x.transferEntries()
+		x.undoFormerFirst(ctx)
 	}
-	for i, j := range x.jobs {
+	for i, j := range x.operations {
 		x.index[j.id] = i
 	}
-	for i, j := range x.jobs {
+	for i, j := range x.operations {
 		x.next(ctx, i)
 		x.report(j)
 	}
@@ -252,16 +256,16 @@ func (x *session) items(ctx context.Context) {
 // next handles the item at i, unless it was handled together with an earlier one, and with it those that come later and
 // can be applied together with it. Each is reported when its turn comes.
 func (x *session) next(ctx context.Context, i int) {
-	first := x.jobs[i]
+	first := x.operations[i]
 	x.examine(ctx, i)
 	batcher, ok := first.typ.(types.Batcher)
 	if first.done || !ok || first.Remove || first.RefreshOnly {
-		x.carryOut(ctx, first)
-		x.excuse(ctx, first)
+		x.execute(ctx, first)
+		x.recordTolerated(ctx, first)
 		return
 	}
-	together := []*job{first}
-	for n, j := range x.jobs[i+1:] {
+	together := []*operation{first}
+	for n, j := range x.operations[i+1:] {
 		if j.Type != first.Type && !j.Remove && batcher.Overtakes(j.Resource) {
 			continue
 		}
@@ -275,14 +279,14 @@ func (x *session) next(ctx context.Context, i int) {
 		}
 	}
 	if len(together) == 1 {
-		x.carryOut(ctx, first)
+		x.execute(ctx, first)
 	} else {
-		x.carryOutBatch(ctx, batcher, together)
+		x.executeBatch(ctx, batcher, together)
 	}
 }
 
 // requiresFrom reports whether an item requires one whose turn has not come before that at i.
-func (x *session) requiresFrom(j *job, i int) bool {
+func (x *session) requiresFrom(j *operation, i int) bool {
 	return slices.ContainsFunc(j.Requires, func(id resource.ID) bool {
 		at, known := x.index[id]
 		return known && at >= i
@@ -290,20 +294,20 @@ func (x *session) requiresFrom(j *job, i int) bool {
 }
 
 // report sends the outcome of an item.
-func (x *session) report(j *job) {
+func (x *session) report(j *operation) {
 	r := j.result
 	r.ID = j.id
 	r.Millis = j.ended.Sub(j.started).Milliseconds()
-	j.conceal(&r)
+	j.redact(&r)
 	if r.Status == Failed || r.Status == Skipped {
-		x.bad[j.id] = true
+		x.failed[j.id] = true
 	}
 	x.emit(r)
 }
 
-// needs reports the programs of Catalog.Needs that are not there.
+// needs reports the programs of Manifest.Needs that are not there.
 func (x *session) needs() *SessionError {
-	missing, err := x.sys.MissingPrograms(x.catalog.Needs)
+	missing, err := x.sys.MissingPrograms(x.manifest.Needs)
 	if err != nil {
 		return &SessionError{Code: CodeNeeds, Message: err.Error()}
 	}

@@ -18,7 +18,7 @@ import (
 
 // examine finds out what is to be done for the item at i. The result is final when that is nothing.
 func (x *session) examine(ctx context.Context, i int) {
-	j := x.jobs[i]
+	j := x.operations[i]
 	x.start(j)
 	switch {
 	case j.done:
@@ -43,22 +43,22 @@ func (x *session) examine(ctx context.Context, i int) {
 
 // blocker returns a resource that the item requires and that failed or was skipped in this session, empty when there is
 // none.
-func (x *session) blocker(j *job) resource.ID {
+func (x *session) blocker(j *operation) resource.ID {
 	for _, id := range j.Requires {
-		if x.bad[id] {
+		if x.failed[id] {
 			return id
 		}
 	}
 	return ""
 }
 
-func (x *session) examineState(ctx context.Context, j *job) {
+func (x *session) examineState(ctx context.Context, j *operation) {
 	if x.applying() && !j.Noop() {
 		err := errors.Join(x.occupied(j), x.shared(j))
 		if err == nil {
-			err = x.leaveFormer(ctx, j)
+			err = x.undoFormer(ctx, j)
 		}
-		if e := x.ledger.Entry(x.catalog.Site, j.id); err == nil && e != nil && e.Digest == "" {
+		if e := x.ledger.Entry(x.manifest.Site, j.id); err == nil && e != nil && e.Digest == "" {
 			var completed []types.Difference
 			completed, err = x.resume(ctx, e, j.typ, false)
 			j.moved = append(j.moved, completed...)
@@ -100,7 +100,7 @@ func (x *session) examineState(ctx context.Context, j *job) {
 			j.finish(Differs)
 		}
 	case len(diffs)+len(x.owed(j)) == 0:
-		x.adopt(ctx, j)
+		x.recordUnchanged(ctx, j)
 	}
 }
 
@@ -118,9 +118,9 @@ func (x *session) recognise(e *ledger.Entry, typ types.Type) error {
 	return err
 }
 
-// leaveFormer undoes what was done for the resource when it looked after another object, or had another aim.
-func (x *session) leaveFormer(ctx context.Context, j *job) error {
-	e := x.ledger.Entry(x.catalog.Site, j.id)
+// undoFormer undoes what was done for the resource when it looked after another object, or had another aim.
+func (x *session) undoFormer(ctx context.Context, j *operation) error {
+	e := x.ledger.Entry(x.manifest.Site, j.id)
 	if e == nil {
 		return nil
 	}
@@ -152,8 +152,8 @@ func (x *session) resume(ctx context.Context, e *ledger.Entry, typ types.Type, u
 
 // complete adds to the item's resource what an earlier form gave and this one does not, with the values to which that
 // returns. So it is checked, applied and verified as any other difference.
-func (x *session) complete(ctx context.Context, j *job) error {
-	e := x.ledger.Entry(x.catalog.Site, j.id)
+func (x *session) complete(ctx context.Context, j *operation) error {
+	e := x.ledger.Entry(x.manifest.Site, j.id)
 	if _, ok := j.typ.(types.Releaser); !ok || e == nil || e.Digest == j.Digest || x.moves(j) || e.Aim != j.aim {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (x *session) complete(ctx context.Context, j *job) error {
 
 // released asks the type what returns when an item has the form r.
 func (x *session) released(
-	ctx context.Context, j *job, r resource.Resource, before json.RawMessage,
+	ctx context.Context, j *operation, r resource.Resource, before json.RawMessage,
 ) (returning resource.Parameters, rest json.RawMessage, err error) {
 	releaser, ok := j.typ.(types.Releaser)
 	if !ok {
@@ -189,9 +189,9 @@ func (x *session) released(
 	return returning, rest, nil
 }
 
-// concluded writes into an item's entry, in memory, that it is applied, and forgets what was there before of what has
-// returned.
-func (x *session) concluded(ctx context.Context, j *job, e *ledger.Entry) error {
+// recordApplied writes into an item's entry, in memory, that it is applied, and forgets what was there before of what
+// has returned.
+func (x *session) recordApplied(ctx context.Context, j *operation, e *ledger.Entry) error {
 	if j.given != nil {
 		_, rest, err := x.released(ctx, j, *j.given, e.Before)
 		if err != nil {
@@ -199,16 +199,16 @@ func (x *session) concluded(ctx context.Context, j *job, e *ledger.Entry) error 
 		}
 		e.Before = rest
 	}
-	e.Digest, e.Run, e.Object = j.Digest, x.catalog.Run, j.object
+	e.Digest, e.Run, e.Object = j.Digest, x.manifest.Run, j.object
 	x.find(ctx, j, e)
 	x.ledger.Change(ledger.Record{Entry: e})
 	return nil
 }
 
-// adopt records a resource that is as desired: before slipway touched it, so that its undo leaves it alone, or in
-// another form than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless the
-// resource has left another object or was completed.
-func (x *session) adopt(ctx context.Context, j *job) {
+// recordUnchanged records a resource that is as desired: before slipway touched it, so that its undo leaves it alone,
+// or in another form than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless
+// the resource has left another object or was completed.
+func (x *session) recordUnchanged(ctx context.Context, j *operation) {
 	if err := x.record(ctx, j, j.Digest); err != nil {
 		j.fail(err)
 		return
@@ -228,17 +228,17 @@ func (x *session) adopt(ctx context.Context, j *job) {
 // record makes or updates the ledger's entry in memory. What was there before is captured once, when the entry is made,
 // and widened when the resource has another form and before every Apply: a thing that was missing may have come since,
 // from others.
-func (x *session) record(ctx context.Context, j *job, digest string) error {
+func (x *session) record(ctx context.Context, j *operation, digest string) error {
 	x.ledger.SetNoop(x.key(j), "")
-	e := x.ledger.Entry(x.catalog.Site, j.id)
+	e := x.ledger.Entry(x.manifest.Site, j.id)
 	if e == nil {
 		before, err := x.captured(ctx, j, nil)
 		if err != nil {
 			return err
 		}
 		e = &ledger.Entry{
-			Site: x.catalog.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim,
-			Digest: digest, Before: before, Run: x.catalog.Run,
+			Site: x.manifest.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim,
+			Digest: digest, Before: before, Run: x.manifest.Run,
 			Requires: slices.Sorted(slices.Values(j.Requires)), ID: j.id,
 		}
 		if digest != "" {
@@ -269,15 +269,15 @@ func (x *session) record(ctx context.Context, j *job, digest string) error {
 	case e.Digest == digest:
 		return nil
 	case digest == j.Digest:
-		return x.concluded(ctx, j, e)
+		return x.recordApplied(ctx, j, e)
 	}
-	e.Digest, e.Run = digest, x.catalog.Run
+	e.Digest, e.Run = digest, x.manifest.Run
 	x.ledger.Change(ledger.Record{Entry: e})
 	return nil
 }
 
 // find notes whether the object of an item, which is applied, is on the node.
-func (x *session) find(ctx context.Context, j *job, e *ledger.Entry) {
+func (x *session) find(ctx context.Context, j *operation, e *ledger.Entry) {
 	there, err := x.there(ctx, j.typ, e)
 	e.There = err == nil && there
 }
@@ -289,7 +289,7 @@ func removes(r resource.Resource) bool {
 }
 
 // captured asks the type what is there before, or, when that is known, to widen it.
-func (x *session) captured(ctx context.Context, j *job, known json.RawMessage) (json.RawMessage, error) {
+func (x *session) captured(ctx context.Context, j *operation, known json.RawMessage) (json.RawMessage, error) {
 	capture := func() (json.RawMessage, error) { return j.typ.Capture(ctx, x.sys, j.Resource) }
 	if known != nil {
 		w, ok := j.typ.(types.Widener)
@@ -315,10 +315,10 @@ func (x *session) captured(ctx context.Context, j *job, known json.RawMessage) (
 	return before, nil
 }
 
-// begin writes into the ledger what is about to be done, with the refreshes that will be owed for it: a crash
+// recordStart writes into the ledger what is about to be done, with the refreshes that will be owed for it: a crash
 // afterwards can lose neither.
-func (x *session) begin(ctx context.Context, jobs ...*job) {
-	for _, j := range jobs {
+func (x *session) recordStart(ctx context.Context, operations ...*operation) {
+	for _, j := range operations {
 		x.start(j)
 		if err := x.record(ctx, j, ""); err != nil {
 			j.fail(err)
@@ -327,7 +327,7 @@ func (x *session) begin(ctx context.Context, jobs ...*job) {
 		x.notify(j)
 	}
 	if err := x.save(); err != nil {
-		for _, j := range jobs {
+		for _, j := range operations {
 			if !j.done {
 				j.fail(fmt.Errorf("not begun: %w", err))
 			}
@@ -335,8 +335,8 @@ func (x *session) begin(ctx context.Context, jobs ...*job) {
 	}
 }
 
-// carryOut brings one item to its end, after examine.
-func (x *session) carryOut(ctx context.Context, j *job) {
+// execute brings one item to its end, after examine.
+func (x *session) execute(ctx context.Context, j *operation) {
 	switch {
 	case j.done:
 	case j.Remove:
@@ -344,25 +344,25 @@ func (x *session) carryOut(ctx context.Context, j *job) {
 	case j.RefreshOnly || len(j.diffs) == 0:
 		x.refresh(ctx, j)
 	default:
-		if x.begin(ctx, j); j.done {
+		if x.recordStart(ctx, j); j.done {
 			return
 		}
 		_, err := guarded(j.Type, func() (any, error) { return nil, j.typ.Apply(ctx, x.sys, j.Resource) })
-		x.settle(ctx, j, err)
+		x.conclude(ctx, j, err)
 	}
 }
 
-// carryOutBatch applies items of one type that were all found to differ at once.
-func (x *session) carryOutBatch(ctx context.Context, batcher types.Batcher, jobs []*job) {
-	var differing, begun []*job
-	for _, j := range jobs {
+// executeBatch applies items of one type that were all found to differ at once.
+func (x *session) executeBatch(ctx context.Context, batcher types.Batcher, operations []*operation) {
+	var differing, begun []*operation
+	for _, j := range operations {
 		if len(j.diffs) > 0 {
 			differing = append(differing, j)
 		} else {
-			x.carryOut(ctx, j) // only a refresh is owed
+			x.execute(ctx, j) // only a refresh is owed
 		}
 	}
-	x.begin(ctx, differing...)
+	x.recordStart(ctx, differing...)
 	var rs []resource.Resource
 	for _, j := range differing {
 		if !j.done {
@@ -391,12 +391,12 @@ func (x *session) carryOutBatch(ctx context.Context, batcher types.Batcher, jobs
 		if err == nil {
 			itsErr = errs[i]
 		}
-		x.settle(ctx, j, itsErr)
+		x.conclude(ctx, j, itsErr)
 	}
 }
 
-// settle ends an item that was applied: it checks whether that helped, and only then says so in the ledger.
-func (x *session) settle(ctx context.Context, j *job, err error) {
+// conclude ends an item that was applied: it checks whether that helped, and only then says so in the ledger.
+func (x *session) conclude(ctx context.Context, j *operation, err error) {
 	x.start(j)
 	x.sys.Forget()
 	if errors.Is(err, types.ErrRestarting) {
@@ -413,7 +413,7 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 		j.fail(err)
 		return
 	}
-	if err := x.concluded(ctx, j, x.ledger.Entry(x.catalog.Site, j.id)); err != nil {
+	if err := x.recordApplied(ctx, j, x.ledger.Entry(x.manifest.Site, j.id)); err != nil {
 		j.fail(err)
 		return
 	}
@@ -439,14 +439,14 @@ func (x *session) settle(ctx context.Context, j *job, err error) {
 
 // dropUnmade drops the entry of a file that could not be made: nothing was there before, and nothing is there now, so
 // the next plan makes it.
-func (x *session) dropUnmade(j *job) {
-	if e := x.ledger.Entry(x.catalog.Site, j.id); e != nil && e.Type == "file" && types.Unmade(x.sys, e.Before) {
+func (x *session) dropUnmade(j *operation) {
+	if e := x.ledger.Entry(x.manifest.Site, j.id); e != nil && e.Type == "file" && types.Unmade(x.sys, e.Before) {
 		key := e.Key()
 		x.ledger.Change(ledger.Record{Drop: &key})
 	}
 }
 
-func (x *session) verify(ctx context.Context, j *job) error {
+func (x *session) verify(ctx context.Context, j *operation) error {
 	left, err := x.check(ctx, j)
 	if err != nil {
 		return fmt.Errorf("applied, and cannot be checked: %w", err)

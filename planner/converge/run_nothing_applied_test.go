@@ -11,7 +11,7 @@ import (
 func TestSessionThatAppliedNothingLeavesNothing(t *testing.T) {
 	unmade := item("file[/nowhere/x]", "content", "1")
 	session := func(b *sandbox, site string, items ...Item) Summary {
-		return Run(t.Context(), b.System, Catalog{Protocol: Protocol, Site: site, Run: "r", Mode: Apply, Owner: "o",
+		return Run(t.Context(), b.System, Manifest{Protocol: Protocol, Site: site, Run: "r", Mode: Apply, Owner: "o",
 			Items: items}, func(Result) {})
 	}
 	t.Run("everything failed", func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // object is something on the node that resources of a type look after.
 type object struct{ typ, name string }
 
-// looksAfter returns what a job that is fit looks after; ok is false where the title says all.
-func (j *job) looksAfter() (o object, ok bool) {
+// looksAfter returns what an operation that is fit looks after; ok is false where the title says all.
+func (j *operation) looksAfter() (o object, ok bool) {
 	return object{j.Type, j.object}, j.object != "" && j.wrong == nil && !j.Remove
 }
 
@@ -27,9 +27,9 @@ func (x *session) resolved(o object) object {
 	return o
 }
 
-// shared returns an error when the object of a job is one that an earlier resource looks after under another name,
-// because of a link that this session made: before, they were two.
-func (x *session) shared(j *job) error {
+// shared returns an error when the object of an operation is one that an earlier resource looks after under another
+// name, because of a link that this session made: before, they were two.
+func (x *session) shared(j *operation) error {
 	o, ok := j.looksAfter()
 	if !ok {
 		return nil
@@ -46,28 +46,28 @@ func (x *session) shared(j *job) error {
 	return nil
 }
 
-// keepApart finds resources that look after what another one looks after already, in the catalog or in the ledger: each
-// would undo what the other one did. What a resource of the catalog is about to leave is free for another one.
-func (x *session) keepApart(jobs []*job) {
-	leaving := map[resource.ID]*job{}
-	for _, j := range jobs {
+// findConflicts finds resources that look after what another one looks after already, in the manifest or in the ledger:
+// each would undo what the other one did. What a resource of the manifest is about to leave is free for another one.
+func (x *session) findConflicts(operations []*operation) {
+	leaving := map[resource.ID]*operation{}
+	for _, j := range operations {
 		if _, ok := j.looksAfter(); j.Remove || ok && !j.Noop() && x.moves(j) {
 			leaving[j.id] = j
 		}
 	}
 	taken := map[object]ledger.Key{}
-	left := map[object]*job{}
+	left := map[object]*operation{}
 	for _, e := range x.ledger.Entries {
 		if e.Object == "" {
 			continue
 		}
-		if o, j := x.resolved(object{e.Type, e.Object}), leaving[e.ID]; j != nil && e.Site == x.catalog.Site {
+		if o, j := x.resolved(object{e.Type, e.Object}), leaving[e.ID]; j != nil && e.Site == x.manifest.Site {
 			left[o] = j
 		} else {
 			taken[o] = e.Key()
 		}
 	}
-	for _, j := range jobs {
+	for _, j := range operations {
 		o, ok := j.looksAfter()
 		if !ok {
 			continue
@@ -80,7 +80,7 @@ func (x *session) keepApart(jobs []*job) {
 			if j.follows = left[o]; j.follows != nil {
 				j.follows.followed = true
 			}
-		case other.Site != x.catalog.Site:
+		case other.Site != x.manifest.Site:
 			j.wrong = fmt.Errorf("%s looks after %s already, for the site %q; take it out of one of them",
 				other.ID, o.name, other.Site)
 		default:
@@ -91,46 +91,46 @@ func (x *session) keepApart(jobs []*job) {
 
 // moves reports whether the resource looked after another object until now. An older ledger may not say what it looked
 // after.
-func (x *session) moves(j *job) bool {
-	e := x.ledger.Entry(x.catalog.Site, j.id)
+func (x *session) moves(j *operation) bool {
+	e := x.ledger.Entry(x.manifest.Site, j.id)
 	return e != nil && e.Object != "" && e.Object != j.object
 }
 
-// leaveFirst lets the resources whose object another one is to have leave it before anything else is done.
-func (x *session) leaveFirst(ctx context.Context) {
-	for _, j := range x.jobs {
+// undoFormerFirst lets the resources whose object another one is to have leave it before anything else is done.
+func (x *session) undoFormerFirst(ctx context.Context) {
+	for _, j := range x.operations {
 		if !j.followed || j.Remove || j.wrong != nil || ctx.Err() != nil {
 			continue
 		}
 		x.start(j)
-		if err := x.leaveFormer(ctx, j); err != nil {
+		if err := x.undoFormer(ctx, j); err != nil {
 			j.fail(err)
 		}
 	}
 }
 
 // occupied returns an error when what the item is to look after was not left by the resource that had it.
-func (x *session) occupied(j *job) error {
+func (x *session) occupied(j *operation) error {
 	if j.follows == nil {
 		return nil
 	}
-	if e := x.ledger.Entry(x.catalog.Site, j.follows.id); e == nil || e.Object != j.object {
+	if e := x.ledger.Entry(x.manifest.Site, j.follows.id); e == nil || e.Object != j.object {
 		return nil
 	}
 	return fmt.Errorf("%s still looks after %s; fix that first", j.follows.id, j.object)
 }
 
-// handOver lets resources that got a new title take over the ledger's entry of the one that is to be removed, instead
-// of undoing and doing it again: a user would lose the home directory, a package its data.
-func (x *session) handOver() {
-	heirs := map[object]*job{}
-	for _, j := range x.jobs {
-		if o, ok := j.looksAfter(); ok && !j.Noop() && !j.RefreshOnly && x.ledger.Entry(x.catalog.Site, j.id) == nil {
+// transferEntries lets resources that got a new title take over the ledger's entry of the one that is to be removed,
+// instead of undoing and doing it again: a user would lose the home directory, a package its data.
+func (x *session) transferEntries() {
+	heirs := map[object]*operation{}
+	for _, j := range x.operations {
+		if o, ok := j.looksAfter(); ok && !j.Noop() && !j.RefreshOnly && x.ledger.Entry(x.manifest.Site, j.id) == nil {
 			heirs[x.resolved(o)] = j
 		}
 	}
-	for _, j := range x.jobs {
-		e := x.ledger.Entry(x.catalog.Site, j.id)
+	for _, j := range x.operations {
+		e := x.ledger.Entry(x.manifest.Site, j.id)
 		if !j.Remove || e == nil || e.Object == "" {
 			continue
 		}
@@ -142,7 +142,7 @@ func (x *session) handOver() {
 			continue
 		}
 		was, now := e.Key(), *e
-		now.Title, now.Object, now.ID, now.Digest, now.Run = heir.Title, heir.object, heir.id, "", x.catalog.Run
+		now.Title, now.Object, now.ID, now.Digest, now.Run = heir.Title, heir.object, heir.id, "", x.manifest.Run
 		if x.ledger.IsPending(was) {
 			x.ledger.RemovePending(was)
 			x.ledger.AddPending(now.Key())
@@ -151,12 +151,12 @@ func (x *session) handOver() {
 	}
 }
 
-// undoFirst brings the removals among jobs into the order in which a tear-down would have them ([ledger.UndoOrder]).
-// Those that require something stay where the controller put them.
-func (x *session) undoFirst(jobs []*job) {
+// sortRemovals brings the removals among operations into the order in which a tear-down would have them
+// ([ledger.UndoOrder]). Those that require something stay where the controller put them.
+func (x *session) sortRemovals(operations []*operation) {
 	var own []*ledger.Entry
 	for _, e := range x.ledger.Entries {
-		if e.Site == x.catalog.Site {
+		if e.Site == x.manifest.Site {
 			own = append(own, e)
 		}
 	}
@@ -165,14 +165,14 @@ func (x *session) undoFirst(jobs []*job) {
 		turn[e.ID] = i - len(own)
 	}
 	var places []int
-	var removals []*job
-	for i, j := range jobs {
+	var removals []*operation
+	for i, j := range operations {
 		if j.Remove && len(j.Requires) == 0 {
 			places, removals = append(places, i), append(removals, j)
 		}
 	}
-	slices.SortStableFunc(removals, func(a, b *job) int { return cmp.Compare(turn[a.id], turn[b.id]) })
+	slices.SortStableFunc(removals, func(a, b *operation) int { return cmp.Compare(turn[a.id], turn[b.id]) })
 	for i, place := range places {
-		jobs[place] = removals[i]
+		operations[place] = removals[i]
 	}
 }

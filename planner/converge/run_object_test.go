@@ -59,7 +59,7 @@ func TestOneObjectHasOneResource(t *testing.T) {
 		first, then []Item
 		want        string // of the last item
 	}{
-		"in one catalog":     {then: []Item{item("file[/f]", "content", "1"), item("file[b]", "path", "/f", "content", "2")}, want: "file[/f] looks after /f already; make one"},
+		"in one manifest":    {then: []Item{item("file[/f]", "content", "1"), item("file[b]", "path", "/f", "content", "2")}, want: "file[/f] looks after /f already; make one"},
 		"in the ledger":      {first: []Item{item("file[/f]", "content", "1")}, then: []Item{item("file[b]", "path", "/f", "content", "2")}, want: "file[/f] looks after /f already; make one"},
 		"is left first":      {first: []Item{item("file[a]", "path", "/f", "content", "1")}, then: []Item{item("file[a]", "path", "/g", "content", "1"), item("file[b]", "path", "/f", "content", "2")}},
 		"two trade places":   {first: []Item{item("file[a]", "path", "/f", "content", "1"), item("file[b]", "path", "/g", "content", "2")}, then: []Item{item("file[a]", "path", "/g", "content", "1"), item("file[b]", "path", "/f", "content", "2")}},
@@ -85,7 +85,7 @@ func TestOneObjectHasOneResource(t *testing.T) {
 	b := nodeOf(t, map[string]string{"/f": "old"})
 	b.apply(item("file[/f]", "content", "1"))
 	var got []Result
-	Run(t.Context(), b.System, Catalog{Protocol: Protocol, Site: "two", Run: "r", Mode: Apply, Items: []Item{item("file[b]", "path", "/f", "content", "2")}},
+	Run(t.Context(), b.System, Manifest{Protocol: Protocol, Site: "two", Run: "r", Mode: Apply, Items: []Item{item("file[b]", "path", "/f", "content", "2")}},
 		func(r Result) { got = append(got, r) })
 	if !strings.Contains(got[0].Message, `file[/f] looks after /f already, for the site "one"`) || b.get("/f") != "1" {
 		t.Errorf("%+v", got)

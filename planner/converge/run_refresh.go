@@ -16,7 +16,7 @@ import (
 const refreshParameter = "refresh"
 
 // owed returns the refresh that is to be done now as a difference.
-func (x *session) owed(j *job) []types.Difference {
+func (x *session) owed(j *operation) []types.Difference {
 	if _, ok := j.typ.(types.Refresher); !ok || !x.ledger.IsPending(x.key(j)) || x.applying() && x.notifierFailed(j) {
 		return nil
 	}
@@ -25,9 +25,9 @@ func (x *session) owed(j *job) []types.Difference {
 
 // notifierFailed reports whether something that notifies the item failed in this session. The refresh then waits until
 // that is fixed.
-func (x *session) notifierFailed(j *job) bool {
-	for _, other := range x.jobs {
-		if !x.bad[other.id] {
+func (x *session) notifierFailed(j *operation) bool {
+	for _, other := range x.operations {
+		if !x.failed[other.id] {
 			continue
 		}
 		for _, id := range other.Notifies {
@@ -40,20 +40,20 @@ func (x *session) notifierFailed(j *job) bool {
 }
 
 // notify marks what the item notifies as owing a refresh.
-func (x *session) notify(j *job) {
+func (x *session) notify(j *operation) {
 	for _, id := range j.Notifies {
 		name, _, err := resource.ParseID(string(id))
 		if err != nil {
-			continue // no such resource can be in any catalog
+			continue // no such resource can be in any manifest
 		}
 		if _, ok := x.types[name].(types.Refresher); ok {
-			x.ledger.AddPending(ledger.Key{Site: x.catalog.Site, ID: id})
+			x.ledger.AddPending(ledger.Key{Site: x.manifest.Site, ID: id})
 		}
 	}
 }
 
-// examineRefresh looks at an item that is in the catalog only because others notify it.
-func (x *session) examineRefresh(j *job) {
+// examineRefresh looks at an item that is in the manifest only because others notify it.
+func (x *session) examineRefresh(j *operation) {
 	j.result.Differences = x.owed(j)
 	switch {
 	case len(j.result.Differences) == 0:
@@ -64,7 +64,7 @@ func (x *session) examineRefresh(j *job) {
 }
 
 // refresh does the refresh that an item owes, and notifies in turn, as a resource that was refreshed has changed.
-func (x *session) refresh(ctx context.Context, j *job) {
+func (x *session) refresh(ctx context.Context, j *operation) {
 	x.start(j)
 	refresher, ok := j.typ.(types.Refresher)
 	if !ok {

@@ -15,7 +15,7 @@ func TestRefresh(t *testing.T) {
 	conf := func(value string) Item { return item("plain[conf]", "value", value).notifies("svc[s]") }
 	svc := item("svc[s]", "value", "up").requires("plain[conf]")
 
-	t.Run("target in the same catalog, once", func(t *testing.T) {
+	t.Run("target in the same manifest, once", func(t *testing.T) {
 		b := newBench(t)
 		b.put("/fake/svc-s", "up")
 		results, _ := b.converge(Apply, conf("1"), item("plain[other]", "value", "1").notifies("svc[s]"), svc)
@@ -28,7 +28,7 @@ func TestRefresh(t *testing.T) {
 		results, _ = b.converge(Apply, conf("2"), svc.refreshOnly())
 		b.wantStatuses(results, "plain[conf] unchanged", "svc[s] unchanged")
 	})
-	t.Run("target in a later catalog", func(t *testing.T) {
+	t.Run("target in a later manifest", func(t *testing.T) {
 		b := newBench(t)
 		b.put("/fake/svc-s", "up")
 		b.converge(Apply, conf("1"))
@@ -91,7 +91,7 @@ func TestRefresh(t *testing.T) {
 				}
 				return nil
 			}
-			_, summary := b.session(ctx, Catalog{Mode: Apply, Items: []Item{conf("1"), changed}})
+			_, summary := b.session(ctx, Manifest{Mode: Apply, Items: []Item{conf("1"), changed}})
 			b.hook = nil
 			prepared, after := b.converge(Prepare)
 			for when, ledger := range map[string]map[resource.ID]string{"at the end": summary.Ledger, "later": after.Ledger} {

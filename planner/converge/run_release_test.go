@@ -79,7 +79,7 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 			if results, _ := got.converge(Check, tt.without); results[0].Status != Unchanged {
 				t.Errorf("it drifts at once: %v", results[0].Differences)
 			}
-			got.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+			got.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 			if d := cmp.Diff(was, inventory(t, got.Session)); d != "" {
 				t.Errorf("after the tear-down: %s", d)
 			}
@@ -98,7 +98,7 @@ func TestAFileThatWentIsLeftAlone(t *testing.T) {
 	}
 	b.put("/etc/f", "theirs")
 	b.converge(Apply, item("file[/etc/f]", "mode", "0600"))
-	b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 	if info, err := b.Lstat("/etc/f"); err != nil || system.ChmodBits(info.Mode) != 0o644 {
 		t.Errorf("%v, mode %04o", err, system.ChmodBits(info.Mode))
 	}

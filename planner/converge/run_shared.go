@@ -5,10 +5,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
-// contradicted returns an error when a job wants something else of a thing than a resource that was applied, or comes
-// in the catalog, before it and has another name of it. Otherwise each of them would change what the other one did for
-// ever.
-func (x *session) contradicted(j *job) error {
+// contradicted returns an error when an operation wants something else of a thing than a resource that was applied, or
+// comes in the manifest, before it and has another name of it. Otherwise each of them would change what the other one
+// did for ever.
+func (x *session) contradicted(j *operation) error {
 	sharer, ok := j.typ.(types.Sharer)
 	if !ok {
 		return nil
@@ -17,9 +17,9 @@ func (x *session) contradicted(j *job) error {
 	if err != nil || is.Thing == "" {
 		return err
 	}
-	inCatalog, after := map[ledger.Key]bool{}, false
-	for _, other := range x.jobs {
-		inCatalog[x.key(other)] = true
+	inManifest, after := map[ledger.Key]bool{}, false
+	for _, other := range x.operations {
+		inManifest[x.key(other)] = true
 		after = after || other == j
 		if after || other.Type != j.Type || other.Remove || other.wrong != nil || other.Noop() {
 			continue
@@ -33,7 +33,7 @@ func (x *session) contradicted(j *job) error {
 		}
 	}
 	for _, e := range x.ledger.Entries {
-		if e.Type != j.Type || inCatalog[e.Key()] {
+		if e.Type != j.Type || inManifest[e.Key()] {
 			continue
 		}
 		if err := is.Contradicts(sharer.Shared(x.sys, e.Before), string(j.id), string(e.ID)); err != nil {

@@ -70,7 +70,7 @@ func TestHardLinksThatContradict(t *testing.T) {
 func looked(t *testing.T, s *types.Session, items ...Item) []Result {
 	t.Helper()
 	var results []Result
-	summary := Run(t.Context(), s.System, Catalog{Protocol: Protocol, Mode: Check, Site: "s", Items: items}, func(r Result) { results = append(results, r) })
+	summary := Run(t.Context(), s.System, Manifest{Protocol: Protocol, Mode: Check, Site: "s", Items: items}, func(r Result) { results = append(results, r) })
 	if summary.Error != nil {
 		t.Fatal(summary.Error.Message)
 	}

@@ -53,7 +53,7 @@ func TestApplyThenNothingThenRemove(t *testing.T) {
 	if b.there(system.Home) {
 		t.Error("slipway's directory is left, and nothing is applied")
 	}
-	_, summary = b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	_, summary = b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 	if diff := cmp.Diff(before, b.tree()); diff != "" || summary.Error != nil {
 		t.Errorf("not as before: %v\n%s", summary.Error, diff)
 	}
@@ -95,12 +95,12 @@ func TestCheckAndPrepareWriteNothing(t *testing.T) {
 		if prepared != (summary.Ledger["plain[r]"] != "") {
 			t.Errorf("ledger %v", summary.Ledger)
 		}
-		results, summary = b.session(t.Context(), Catalog{Mode: Prepare})
+		results, summary = b.session(t.Context(), Manifest{Mode: Prepare})
 		if len(results) > 0 || summary.Error != nil || summary.Facts.OS != "linux" || prepared != (len(summary.Ledger) == 2) {
 			t.Errorf("prepare: %v, %+v", results, summary)
 		}
 		if prepared {
-			results, _ = b.session(t.Context(), Catalog{Mode: Check, TearDown: true})
+			results, _ = b.session(t.Context(), Manifest{Mode: Check, TearDown: true})
 			b.wantStatuses(results, "svc[s] differs", "plain[r] differs")
 		}
 		if diff := cmp.Diff(before, b.tree()); diff != "" {
@@ -141,7 +141,7 @@ func TestApplyIsVerified(t *testing.T) {
 
 func TestWhatDoesNotFitFails(t *testing.T) {
 	b := newBench(t)
-	b.session(t.Context(), Catalog{Site: "two", Mode: Apply, Items: []Item{item("plain[theirs]", "value", "1")}})
+	b.session(t.Context(), Manifest{Site: "two", Mode: Apply, Items: []Item{item("plain[theirs]", "value", "1")}})
 	for _, test := range []struct {
 		item Item
 		want string
@@ -171,10 +171,10 @@ func TestWhatDoesNotFitFails(t *testing.T) {
 	}
 }
 
-func TestACatalogThatIsNoneIsRefused(t *testing.T) {
+func TestAManifestThatIsNoneIsRefused(t *testing.T) {
 	b := newBench(t)
 	before := b.tree()
-	for name, c := range map[string]Catalog{
+	for name, c := range map[string]Manifest{
 		"protocol":  {Protocol: 2, Mode: Apply, Site: "s", Run: "r"},
 		"mode":      {Protocol: 1, Mode: "destroy", Site: "s", Run: "r"},
 		"site":      {Protocol: 1, Mode: Apply, Run: "r"},
@@ -215,7 +215,7 @@ func TestNoop(t *testing.T) {
 	}
 	results, _ = b.converge(Apply, item("plain[same]", "value", "2"))
 	b.wantStatuses(results, "plain[same] changed")
-	results, summary = b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	results, summary = b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 	b.wantStatuses(results, "plain[same] changed")
 	if b.get("/fake/plain-same") != "1" || len(summary.Ledger) != 0 || b.there(system.Home) {
 		t.Errorf("ledger %v after the tear-down", summary.Ledger)
@@ -397,7 +397,7 @@ func TestTheSessionEnds(t *testing.T) {
 		}
 		return nil
 	}
-	results, summary := b.session(ctx, Catalog{Mode: Apply, Items: []Item{item("plain[a]", "value", "1"), item("plain[b]", "value", "1"), item("plain[c]", "value", "1")}})
+	results, summary := b.session(ctx, Manifest{Mode: Apply, Items: []Item{item("plain[a]", "value", "1"), item("plain[b]", "value", "1"), item("plain[c]", "value", "1")}})
 	b.wantStatuses(results, "plain[a] changed", "plain[b] failed", "plain[c] skipped")
 	if !strings.Contains(results[2].Message, "the controller is gone") || summary.Error != nil {
 		t.Errorf("%q, %v", results[2].Message, summary.Error)
@@ -415,7 +415,7 @@ func TestTearDown(t *testing.T) {
 	if err := os.Chmod(b.real(system.Home), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	b.session(t.Context(), Catalog{Site: "two", Mode: Apply, Items: []Item{item("plain[x]", "value", "1")}})
+	b.session(t.Context(), Manifest{Site: "two", Mode: Apply, Items: []Item{item("plain[x]", "value", "1")}})
 	b.converge(Apply, item("plain[a]", "value", "1").notifies("svc[s]"), item("plain[b]", "value", "1"), item("plain[c]", "value", "1"))
 
 	b.hook = func(stage, title string) error {
@@ -424,18 +424,18 @@ func TestTearDown(t *testing.T) {
 		}
 		return nil
 	}
-	results, summary := b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	results, summary := b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 	b.wantStatuses(results, "plain[c] changed", "plain[b] failed", "plain[a] changed")
 	if len(summary.Ledger) != 1 || b.get("/fake/plain-a") != "before" {
 		t.Errorf("ledger %v, a %q", summary.Ledger, b.get("/fake/plain-a"))
 	}
 	b.hook = nil
-	results, summary = b.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+	results, summary = b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 	b.wantStatuses(results, "plain[b] changed")
 	if l := b.ledgerNow(); len(summary.Ledger) != 0 || len(l.Entries) != 1 || l.Entries[0].Site != "two" || len(l.Pending) > 0 {
 		t.Errorf("ledger %v, on disk %+v", summary.Ledger, l)
 	}
-	results, summary = b.session(t.Context(), Catalog{Site: "two", Mode: Apply, TearDown: true})
+	results, summary = b.session(t.Context(), Manifest{Site: "two", Mode: Apply, TearDown: true})
 	b.wantStatuses(results, "plain[x] changed")
 	// /var and /var/lib were made by this test, so they stay; all that is slipway's is gone.
 	after := b.tree()
@@ -444,7 +444,7 @@ func TestTearDown(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" || summary.Error != nil {
 		t.Errorf("%v\n%s", summary.Error, diff)
 	}
-	results, summary = b.session(t.Context(), Catalog{Site: "two", Mode: Apply, TearDown: true})
+	results, summary = b.session(t.Context(), Manifest{Site: "two", Mode: Apply, TearDown: true})
 	if len(results) > 0 || summary.Error != nil || b.there(system.Home) {
 		t.Errorf("once more: %v, %v", results, summary.Error)
 	}

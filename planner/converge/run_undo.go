@@ -13,11 +13,11 @@ import (
 
 // examineRemoval looks at an item that is to be undone. What the ledger does not know of this site is not slipway's to
 // remove.
-func (x *session) examineRemoval(j *job) {
+func (x *session) examineRemoval(j *operation) {
 	if x.applying() {
 		x.ledger.SetNoop(x.key(j), "")
 	}
-	if x.ledger.Entry(x.catalog.Site, j.id) == nil {
+	if x.ledger.Entry(x.manifest.Site, j.id) == nil {
 		j.finish(Unchanged)
 		return
 	}
@@ -28,10 +28,10 @@ func (x *session) examineRemoval(j *job) {
 }
 
 // remove undoes what slipway did for an item.
-func (x *session) remove(ctx context.Context, j *job) {
+func (x *session) remove(ctx context.Context, j *operation) {
 	x.start(j)
 	x.notify(j)
-	if err := x.undo(ctx, j, x.ledger.Entry(x.catalog.Site, j.id)); err != nil {
+	if err := x.undo(ctx, j, x.ledger.Entry(x.manifest.Site, j.id)); err != nil {
 		j.fail(err)
 		return
 	}
@@ -44,15 +44,15 @@ func (x *session) remove(ctx context.Context, j *job) {
 
 // undo brings back what an entry says was there before, and drops the entry from the ledger in memory. It is begun in
 // the ledger on the disk first; a failure leaves the entry there, to be undone again. What was already gone is in the
-// message of the job's result.
-func (x *session) undo(ctx context.Context, j *job, e *ledger.Entry) error {
+// message of the operation's result.
+func (x *session) undo(ctx context.Context, j *operation, e *ledger.Entry) error {
 	var cutOff error
 	missing := false
 	if e.Digest == "" {
 		_, cutOff = x.resume(ctx, e, j.typ, true)
 	} else {
 		missing = x.missing(ctx, j.typ, e)
-		e.Digest, e.Run = "", x.catalog.Run
+		e.Digest, e.Run = "", x.manifest.Run
 		x.ledger.Change(ledger.Record{Entry: e})
 	}
 	if err := x.save(); err != nil {
@@ -81,37 +81,37 @@ func (x *session) undo(ctx context.Context, j *job, e *ledger.Entry) error {
 func (x *session) tearDown(ctx context.Context) {
 	var own []*ledger.Entry
 	for _, e := range x.ledger.Entries {
-		if e.Site == x.catalog.Site {
+		if e.Site == x.manifest.Site {
 			own = append(own, e)
 		}
 	}
 	for _, e := range ledger.UndoOrder(own) {
-		j := &job{Item: Item{Remove: true}, id: e.ID, typ: x.types[e.Type]}
+		j := &operation{Item: Item{Remove: true}, id: e.ID, typ: x.types[e.Type]}
 		j.Type, j.Title = e.Type, e.Title
 		if j.typ == nil {
 			j.wrong = fmt.Errorf("type %q is not known on the node; tear down with the slipway that applied it", e.Type)
 		}
-		x.jobs = append(x.jobs, j)
-		x.examine(ctx, len(x.jobs)-1)
-		x.carryOut(ctx, j)
+		x.operations = append(x.operations, j)
+		x.examine(ctx, len(x.operations)-1)
+		x.execute(ctx, j)
 		x.report(j)
 	}
 	if !x.applying() {
 		return
 	}
-	for id := range maps.Clone(x.ledger.Noop[x.catalog.Site]) {
-		x.ledger.SetNoop(ledger.Key{Site: x.catalog.Site, ID: id}, "")
+	for id := range maps.Clone(x.ledger.Noop[x.manifest.Site]) {
+		x.ledger.SetNoop(ledger.Key{Site: x.manifest.Site, ID: id}, "")
 	}
-	if len(x.ledger.Digests(x.catalog.Site)) > 0 {
+	if len(x.ledger.Digests(x.manifest.Site)) > 0 {
 		return
 	}
 	for _, k := range slices.Clone(x.ledger.Pending) {
-		if k.Site == x.catalog.Site {
+		if k.Site == x.manifest.Site {
 			x.ledger.RemovePending(k)
 		}
 	}
 	if _, locked := x.held(); locked && x.unlockCommand() == "" { // nobody can ever undo it
-		x.ledger.Change(ledger.Record{Unlock: x.catalog.Site})
+		x.ledger.Change(ledger.Record{Unlock: x.manifest.Site})
 		x.abandoned = true
 	}
 	x.tornDown = x.broken == nil

@@ -11,15 +11,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// unlockGrace bounds Catalog.Unlock when the session has ended already.
+// unlockGrace bounds Manifest.Unlock when the session has ended already.
 const unlockGrace = 30 * time.Second
 
-// inWindow does the session's work inside the catalog's lock and unlock commands. The lock is in the ledger before its
+// inWindow does the session's work inside the manifest's lock and unlock commands. The lock is in the ledger before its
 // command runs, and until the unlock command has succeeded, so that no crash leaves a node locked unnoticed (litp.md
-// 84). A window may span several sessions of a run (Catalog.Keep); the last one, which may have no items, closes it. A
+// 84). A window may span several sessions of a run (Manifest.Keep); the last one, which may have no items, closes it. A
 // tear-down that cannot unlock the node goes on all the same.
 func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionError) {
-	c := x.catalog
+	c := x.manifest
 	hasWork := c.TearDown || len(c.Items) > 0 || c.Keep // what keeps the window open locks for the work to come
 	if !x.applying() || hasWork && !c.TearDown && c.Lock == "" && c.Unlock == "" {
 		work()
@@ -53,7 +53,7 @@ func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionEr
 
 // held returns what the ledger says of the lock on the node, and whether there is one.
 func (x *session) held() (h ledger.Lock, locked bool) {
-	h, locked = x.ledger.Locked[x.catalog.Site]
+	h, locked = x.ledger.Locked[x.manifest.Site]
 	return h, locked
 }
 
@@ -61,36 +61,36 @@ func (x *session) held() (h ledger.Lock, locked bool) {
 // torn down and nobody asks for a lock. A tear-down does not wait for a command that nobody knows.
 func (x *session) leftLocked() bool {
 	h, locked := x.held()
-	if x.catalog.TearDown && x.catalog.Lock == "" {
+	if x.manifest.TearDown && x.manifest.Lock == "" {
 		return locked && x.unlockCommand() != ""
 	}
-	return locked && h.Run != x.catalog.Run
+	return locked && h.Run != x.manifest.Run
 }
 
-// unlockCommand returns the command that unlocks the node: the catalog's, or else the one that the run that locked it
+// unlockCommand returns the command that unlocks the node: the manifest's, or else the one that the run that locked it
 // had. Empty when there is none.
 func (x *session) unlockCommand() string {
 	h, _ := x.held()
-	return cmp.Or(x.catalog.Unlock, h.Unlock)
+	return cmp.Or(x.manifest.Unlock, h.Unlock)
 }
 
 // lock opens the window, unless this run has: it runs the lock command, where there is one.
 func (x *session) lock(ctx context.Context) *SessionError {
-	site := x.catalog.Site
-	if h, locked := x.held(); locked && h.Run == x.catalog.Run {
+	site := x.manifest.Site
+	if h, locked := x.held(); locked && h.Run == x.manifest.Run {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return &SessionError{Code: CodeLock, Message: "lock: not begun: the session ended: " + context.Cause(ctx).Error()}
 	}
-	x.ledger.Change(ledger.Record{Lock: &ledger.SiteLock{Site: site, Run: x.catalog.Run, Unlock: x.catalog.Unlock}})
+	x.ledger.Change(ledger.Record{Lock: &ledger.SiteLock{Site: site, Run: x.manifest.Run, Unlock: x.manifest.Unlock}})
 	if err := x.save(); err != nil {
 		return ledgerError(err)
 	}
-	if x.catalog.Lock == "" {
+	if x.manifest.Lock == "" {
 		return nil
 	}
-	out, err := x.window(ctx, x.catalog.Lock, 0)
+	out, err := x.window(ctx, x.manifest.Lock, 0)
 	if err != nil {
 		// It may have locked or not; the mark stays, so that the next run unlocks first.
 		return &SessionError{Code: CodeLock, Message: "lock: " + err.Error() + "; no resource was touched"}
@@ -136,7 +136,7 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 		return &SessionError{Code: CodeUnlock, Message: "unlock: " + err.Error() + "; the node may still be locked"}
 	}
 	if _, locked := x.held(); locked {
-		x.ledger.Change(ledger.Record{Unlock: x.catalog.Site})
+		x.ledger.Change(ledger.Record{Unlock: x.manifest.Site})
 	}
 	if err := x.save(); err != nil {
 		return ledgerError(err)

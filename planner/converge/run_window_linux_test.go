@@ -16,7 +16,7 @@ import (
 // A session that is killed inside a window leaves a ledger that tells of it: the same run goes on inside, another one unlocks first
 // (litp.md 84).
 func TestAWindowOutlivesItsSession(t *testing.T) {
-	c := Catalog{Mode: Apply, Items: []Item{item("plain[a]", "value", "1")}, Lock: "drain", Unlock: "undrain", Keep: true}
+	c := Manifest{Mode: Apply, Items: []Item{item("plain[a]", "value", "1")}, Lock: "drain", Unlock: "undrain", Keep: true}
 	if role() != "" {
 		s, err := system.New(os.Getenv("DIR"))
 		if err != nil {
@@ -42,7 +42,7 @@ func TestAWindowOutlivesItsSession(t *testing.T) {
 			if state, out := childOf(t, "TestAWindowOutlivesItsSession", os.Geteuid(), stage, "DIR="+w.dir); state.ExitCode() != -1 {
 				t.Fatalf("the session was not killed: %v\n%s", state, out)
 			}
-			if _, summary := w.session(t.Context(), Catalog{Mode: Prepare}); !summary.Locked {
+			if _, summary := w.session(t.Context(), Manifest{Mode: Prepare}); !summary.Locked {
 				t.Errorf("%s: the summary says that the window is closed", stage)
 			}
 			w.run = run
@@ -85,10 +85,10 @@ func TestALedgerThatRemembersNoUnlockCommand(t *testing.T) {
 	w.put(ledger.LogPath, `{"version":1,"generation":1}`+"\n"+`{"synced":1,"records":[{"lock":{"site":"two","run":"run-0"}}]}`+"\n")
 	w.ran = nil
 	for _, site := range []string{"one", "two"} {
-		if _, s := w.session(t.Context(), Catalog{Site: site, Mode: Apply}); s.Error == nil || s.Error.Code != CodeUnlock || !strings.Contains(s.Error.Message, `run "run-0" locked the node`) || !s.Locked {
+		if _, s := w.session(t.Context(), Manifest{Site: site, Mode: Apply}); s.Error == nil || s.Error.Code != CodeUnlock || !strings.Contains(s.Error.Message, `run "run-0" locked the node`) || !s.Locked {
 			t.Errorf("%s: %v", site, s.Error)
 		}
-		if _, s := w.session(t.Context(), Catalog{Site: site, Mode: Apply, Unlock: "undrain"}); s.Error != nil || s.Locked {
+		if _, s := w.session(t.Context(), Manifest{Site: site, Mode: Apply, Unlock: "undrain"}); s.Error != nil || s.Locked {
 			t.Errorf("%s: %v", site, s.Error)
 		}
 	}

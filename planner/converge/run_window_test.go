@@ -96,11 +96,11 @@ func TestLockAndUnlock(t *testing.T) {
 			w := newWindow(t)
 			if test.locked != "" {
 				w.run = test.locked
-				w.session(t.Context(), Catalog{Mode: Apply, Items: []Item{item("plain[z]", "value", "1")}, Lock: "drain", Unlock: test.knows, Keep: true})
+				w.session(t.Context(), Manifest{Mode: Apply, Items: []Item{item("plain[z]", "value", "1")}, Lock: "drain", Unlock: test.knows, Keep: true})
 				w.ran, w.run = nil, "run-1"
 			}
 			w.status = test.status
-			results, summary := w.session(t.Context(), Catalog{Mode: test.mode, Items: test.items, Lock: test.lock, Unlock: test.unlock, Keep: test.keep})
+			results, summary := w.session(t.Context(), Manifest{Mode: test.mode, Items: test.items, Lock: test.lock, Unlock: test.unlock, Keep: test.keep})
 			if !slices.Equal(w.ran, test.want) {
 				t.Errorf("ran %q, want %q", w.ran, test.want)
 			}
@@ -131,7 +131,7 @@ func TestUnlockRunsWhenTheSessionEnds(t *testing.T) {
 		}
 		return errors.Join(hook(stage, title))
 	}
-	_, summary := w.session(ctx, Catalog{Mode: Apply, Items: []Item{item("plain[a]", "value", "1"), item("plain[b]", "value", "1")}, Lock: "drain", Unlock: "undrain"})
+	_, summary := w.session(ctx, Manifest{Mode: Apply, Items: []Item{item("plain[a]", "value", "1"), item("plain[b]", "value", "1")}, Lock: "drain", Unlock: "undrain"})
 	if want := []string{"drain", "apply a", "undrain"}; !slices.Equal(w.ran, want) || summary.Error != nil || len(w.ledgerNow().Locked) > 0 {
 		t.Errorf("ran %q, want %q; %v", w.ran, want, summary.Error)
 	}
@@ -141,14 +141,14 @@ func TestTearDownInsideTheWindow(t *testing.T) {
 	w := newWindow(t)
 	w.converge(Apply, item("plain[a]", "value", "1"))
 	w.ran = nil
-	_, summary := w.session(t.Context(), Catalog{Mode: Apply, TearDown: true, Lock: "drain", Unlock: "undrain"})
+	_, summary := w.session(t.Context(), Manifest{Mode: Apply, TearDown: true, Lock: "drain", Unlock: "undrain"})
 	if want := []string{"drain", "undrain"}; !slices.Equal(w.ran, want) || summary.Error != nil || w.there(system.Home) {
 		t.Errorf("ran %q, want %q; %v; home is there: %v", w.ran, want, summary.Error, w.there(system.Home))
 	}
 	// An unlock that fails keeps the mark, and with it the ledger.
 	w.converge(Apply, item("plain[a]", "value", "1"))
 	w.status["undrain"] = 1
-	_, summary = w.session(t.Context(), Catalog{Mode: Apply, TearDown: true, Lock: "drain", Unlock: "undrain"})
+	_, summary = w.session(t.Context(), Manifest{Mode: Apply, TearDown: true, Lock: "drain", Unlock: "undrain"})
 	if summary.Error == nil || summary.Error.Code != CodeUnlock || w.ledgerNow().Locked["one"].Run == "" || len(summary.Ledger) > 0 {
 		t.Errorf("%v, %+v", fmt.Sprint(summary.Error), w.ledgerNow())
 	}
@@ -175,7 +175,7 @@ func TestTearDownOfALockedNode(t *testing.T) {
 		"nor can it be undone": {by: "run-2", fail: true, want: []string{"undo a"}, locked: true, left: true},
 	} {
 		w := newWindow(t)
-		w.session(t.Context(), Catalog{Mode: Apply, Items: []Item{item("plain[a]", "value", "1")}, Lock: "drain", Unlock: test.knows, Keep: true})
+		w.session(t.Context(), Manifest{Mode: Apply, Items: []Item{item("plain[a]", "value", "1")}, Lock: "drain", Unlock: test.knows, Keep: true})
 		w.ran, w.status, w.run = nil, map[string]int{"open": test.status}, test.by
 		w.hook = func(stage, title string) error {
 			if stage != "undo" {
@@ -187,7 +187,7 @@ func TestTearDownOfALockedNode(t *testing.T) {
 			}
 			return nil
 		}
-		results, summary := w.session(t.Context(), Catalog{Mode: Apply, TearDown: true})
+		results, summary := w.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 		var code Code
 		if summary.Error != nil {
 			code = summary.Error.Code
@@ -204,7 +204,7 @@ func TestTearDownOfALockedNode(t *testing.T) {
 // A run that works inside one window in several sessions, of which some fail, locks once and unlocks once.
 func TestOneWindowForManySessions(t *testing.T) {
 	w := newWindow(t)
-	inside := Catalog{Mode: Apply, Lock: "drain", Unlock: "undrain", Keep: true}
+	inside := Manifest{Mode: Apply, Lock: "drain", Unlock: "undrain", Keep: true}
 	for i, value := range []string{"1", "2"} {
 		inside.Items = []Item{item("plain[a]", "value", value), item("plain[b]", "value", value, "fail", "x")}
 		if _, summary := w.session(t.Context(), inside); !summary.Locked || summary.Error != nil {
@@ -214,7 +214,7 @@ func TestOneWindowForManySessions(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	w.session(ended, inside)
-	if _, summary := w.session(t.Context(), Catalog{Mode: Apply, Unlock: "undrain"}); summary.Locked || summary.Error != nil {
+	if _, summary := w.session(t.Context(), Manifest{Mode: Apply, Unlock: "undrain"}); summary.Locked || summary.Error != nil {
 		t.Errorf("locked %v, %v", summary.Locked, summary.Error)
 	}
 	if want := []string{"drain", "apply a", "apply b", "apply a", "apply b", "undrain"}; !slices.Equal(w.ran, want) {

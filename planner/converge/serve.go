@@ -24,8 +24,8 @@ var (
 // SessionEnd is the last line that a controller sends when it ends a session early, at a time limit for example.
 const SessionEnd = "end\n"
 
-// Serve is one session of the helper: it reads a catalog from in, runs it, and writes a line for every result, as soon
-// as it is known, and one for the summary. After the catalog, in carries signs of life; when it ends, or stays silent
+// Serve is one session of the helper: it reads a manifest from in, runs it, and writes a line for every result, as soon
+// as it is known, and one for the summary. After the manifest, in carries signs of life; when it ends, or stays silent
 // for longer than silence, the item at work is given up and the others are skipped, and the ledger is brought to its
 // end all the same. A lost controller cannot read the results, so an out that fails is no reason to stop; the error
 // says so.
@@ -35,11 +35,11 @@ func Serve(ctx context.Context, s *system.System, in io.Reader, out io.Writer, s
 	life := time.AfterFunc(silence, func() { cancel(fmt.Errorf("%w for %s", errSilence, silence)) })
 	defer life.Stop()
 
-	catalog, rest, err := readCatalog(ctx, &heard{in, func() { life.Reset(silence) }})
+	manifest, rest, err := readManifest(ctx, &heard{in, func() { life.Reset(silence) }})
 	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
 	w := &lineWriter{out: out}
 	if err != nil {
-		summary.Error = &SessionError{Code: CodeProtocol, Message: "the catalog cannot be read: " + err.Error()}
+		summary.Error = &SessionError{Code: CodeProtocol, Message: "the manifest cannot be read: " + err.Error()}
 		return summary, w.write(Message{Summary: &summary})
 	}
 	go func() {
@@ -55,7 +55,7 @@ func Serve(ctx context.Context, s *system.System, in io.Reader, out io.Writer, s
 		}
 		cancel(err)
 	}()
-	summary = Run(ctx, s, catalog, func(r Result) { w.result(r) })
+	summary = Run(ctx, s, manifest, func(r Result) { w.result(r) })
 	if summary.Error != nil {
 		summary.Error.Message = bounded(summary.Error.Message, ErrorLimit/2)
 	}
@@ -77,59 +77,59 @@ func (h *heard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readCatalog reads a catalog and returns what follows it. It gives up when ctx ends.
-func readCatalog(ctx context.Context, in io.Reader) (Catalog, io.Reader, error) {
+// readManifest reads a manifest and returns what follows it. It gives up when ctx ends.
+func readManifest(ctx context.Context, in io.Reader) (Manifest, io.Reader, error) {
 	type answer struct {
-		catalog Catalog
-		rest    io.Reader
-		err     error
+		manifest Manifest
+		rest     io.Reader
+		err      error
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		c, rest, err := decodeCatalog(in)
+		c, rest, err := decodeManifest(in)
 		answers <- answer{c, rest, err}
 	}()
 	select {
 	case a := <-answers:
-		return a.catalog, a.rest, a.err
+		return a.manifest, a.rest, a.err
 	case <-ctx.Done():
-		return Catalog{}, nil, context.Cause(ctx)
+		return Manifest{}, nil, context.Cause(ctx)
 	}
 }
 
-// decodeCatalog reads one catalog and returns it with the rest of the input. It refuses fields that it does not know,
+// decodeManifest reads one manifest and returns it with the rest of the input. It refuses fields that it does not know,
 // and another protocol before anything else, because the other one's fields may mean other things.
-func decodeCatalog(in io.Reader) (Catalog, io.Reader, error) {
+func decodeManifest(in io.Reader) (Manifest, io.Reader, error) {
 	dec := json.NewDecoder(in)
 	var raw json.RawMessage
 	if err := dec.Decode(&raw); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = errHangUp
 		}
-		return Catalog{}, nil, err
+		return Manifest{}, nil, err
 	}
 	var version struct {
 		Protocol int `json:"protocol"`
 	}
 	if err := json.Unmarshal(raw, &version); err != nil {
-		return Catalog{}, nil, errors.New("it is not a JSON object with a protocol")
+		return Manifest{}, nil, errors.New("it is not a JSON object with a protocol")
 	}
 	rest := io.MultiReader(dec.Buffered(), in)
 	if version.Protocol != Protocol {
-		return Catalog{}, nil, Catalog{Protocol: version.Protocol}.invalid()
+		return Manifest{}, nil, Manifest{Protocol: version.Protocol}.invalid()
 	}
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	strict.UseNumber() // a float64 would lose digits of a large integer
-	var c Catalog
+	var c Manifest
 	if err := strict.Decode(&c); err != nil {
-		return Catalog{}, nil, err
+		return Manifest{}, nil, err
 	}
 	for i := range c.Items {
 		for name, value := range c.Items[i].Parameters {
 			plain, err := resource.Plain(value, resource.RefuseNulls)
 			if err != nil {
-				return Catalog{}, nil, fmt.Errorf("%s: parameter %q: %w", c.Items[i].ID(), name, err)
+				return Manifest{}, nil, fmt.Errorf("%s: parameter %q: %w", c.Items[i].ID(), name, err)
 			}
 			c.Items[i].Parameters[name] = plain
 		}

@@ -29,14 +29,14 @@ func TestMessagesGolden(t *testing.T) {
 	b := newSandbox(t)
 	b.put("/etc/motd", "old\n")
 	b.put("/etc/os-release", "NAME=\"Debian\"\nID=debian\n")
-	catalog := `{"protocol":1,"site":"lon1","run":"r1","mode":"apply","items":[
+	manifest := `{"protocol":1,"site":"lon1","run":"r1","mode":"apply","items":[
 		{"type":"file","title":"/etc/motd","parameters":{"content":"welcome\n"},"digest":"d1"},
 		{"type":"file","title":"/nowhere/x","parameters":{"content":"x"},"digest":"d2"},
 		{"type":"file","title":"/etc/y","parameters":{"content":"y"},"digest":"d3","requires":["file[/nowhere/x]"]},
 		{"type":"exec","title":"true","digest":"d4"},
 		{"type":"file","title":"/etc/gone","remove":true}]}` + "\n"
 	var out bytes.Buffer
-	if _, err := Serve(t.Context(), b.System, live(t, catalog), &out, time.Minute); err != nil {
+	if _, err := Serve(t.Context(), b.System, live(t, manifest), &out, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"result":{"id":"file[/etc/motd]","status":"changed","differences":[{"parameter":"content","is":"{sha256}01d09d19","should":"{sha256}77f44b90"}],"diff":"@@ -1,1 +1,1 @@\n-old\n+welcome\n","millis":0}}
@@ -68,9 +68,9 @@ func TestMessagesGolden(t *testing.T) {
 	}
 }
 
-func TestCatalogsThatAreNoneAreRefused(t *testing.T) {
+func TestManifestsThatAreNoneAreRefused(t *testing.T) {
 	good := `{"protocol":1,"site":"s","run":"r","mode":"check","items":[{"type":"file","title":"/x","parameters":{"content":"x"}}]}`
-	if _, _, err := decodeCatalog(strings.NewReader(good)); err != nil {
+	if _, _, err := decodeManifest(strings.NewReader(good)); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct{ text, want string }{
@@ -102,11 +102,11 @@ func TestCatalogsThatAreNoneAreRefused(t *testing.T) {
 }
 
 // execution.md 2, rule 7: numbers and fresh values survive the way to the node, so that digests agree.
-func TestCatalogDecoding(t *testing.T) {
+func TestManifestDecoding(t *testing.T) {
 	text := `{"protocol":1,"site":"s","run":"r","mode":"check","items":[
 		{"type":"t","title":"a","parameters":{"large":9007199254740993,"half":0.5,"list":[1,"x",true],"map":{"k":2}}},
 		{"type":"t","title":"b","parameters":{"half":1}},{"type":"t","title":"c"}]}` + "\n\n"
-	c, rest, err := decodeCatalog(strings.NewReader(text))
+	c, rest, err := decodeManifest(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,11 +124,11 @@ func TestCatalogDecoding(t *testing.T) {
 	}
 }
 
-func FuzzDecodeCatalog(f *testing.F) {
+func FuzzDecodeManifest(f *testing.F) {
 	f.Add([]byte(`{"protocol":1,"site":"s","run":"r","mode":"apply","items":[{"type":"file","title":"/x","parameters":{"content":"x","a":[1,{"b":2}]}}]}`))
 	f.Add([]byte(`{"protocol":1}{}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, _, err := decodeCatalog(bytes.NewReader(text))
+		c, _, err := decodeManifest(bytes.NewReader(text))
 		if err == nil && c.Protocol != Protocol {
 			t.Errorf("accepted %q", text)
 		}
@@ -169,7 +169,7 @@ func TestTheControllerIsLost(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			b := newSandbox(t)
 			b.Commands = machine(t).Execute // a sandbox that runs commands, so that the ledger is not this machine's
-			catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
+			manifest, err := json.Marshal(Manifest{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
 				item("file[/a]", "content", "1"), item("exec[endless]", "command", "touch started; sleep 600", "cwd", b.dir), item("file[/b]", "content", "1")}})
 			if err != nil {
 				t.Fatal(err)
@@ -179,7 +179,7 @@ func TestTheControllerIsLost(t *testing.T) {
 			b.mkdir(b.dir) // the machine's commands work in the folder, and the sandbox must find it too
 			out := &brokenAfter{lines: 1, broken: make(chan struct{})}
 			go func() {
-				_, _ = controller.Write(append(catalog, '\n'))
+				_, _ = controller.Write(append(manifest, '\n'))
 				<-out.broken // the result of the first item was sent
 				for !b.there("started") && t.Context().Err() == nil {
 					time.Sleep(time.Millisecond)
@@ -232,7 +232,7 @@ func TestSignsOfLifeKeepTheSession(t *testing.T) {
 	needRoot(t)
 	b := newSandbox(t)
 	b.Commands = machine(t).Execute
-	catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{item("exec[slow]", "command", "sleep 1")}})
+	manifest, err := json.Marshal(Manifest{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{item("exec[slow]", "command", "sleep 1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestSignsOfLifeKeepTheSession(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer controller.Close()
-		_, _ = controller.Write(catalog)
+		_, _ = controller.Write(manifest)
 		beat := time.NewTicker(50 * time.Millisecond)
 		defer beat.Stop()
 		for {
@@ -260,7 +260,7 @@ func TestSignsOfLifeKeepTheSession(t *testing.T) {
 	}
 }
 
-func TestSilenceBeforeTheCatalogEndsTheSession(t *testing.T) {
+func TestSilenceBeforeTheManifestEndsTheSession(t *testing.T) {
 	b := newSandbox(t)
 	var out bytes.Buffer
 	summary, _ := Serve(t.Context(), b.System, live(t, `{"protocol":1`), &out, 50*time.Millisecond)
@@ -296,14 +296,14 @@ func TestTheEndOfTheSessionIsSaid(t *testing.T) {
 			b := newSandbox(t)
 			b.Commands = machine(t).Execute
 			b.mkdir(b.dir)
-			catalog, err := json.Marshal(Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
+			manifest, err := json.Marshal(Manifest{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{
 				item("exec[endless]", "command", "touch started; sleep 600", "cwd", b.dir)}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			in, controller := io.Pipe()
 			go func() {
-				_, _ = controller.Write(append(catalog, '\n'))
+				_, _ = controller.Write(append(manifest, '\n'))
 				for !b.there("started") && t.Context().Err() == nil {
 					time.Sleep(time.Millisecond)
 				}

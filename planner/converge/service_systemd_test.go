@@ -18,7 +18,7 @@ func TestQuestionsAreNoOutput(t *testing.T) {
 	s := systemdNode(t, r)
 	a := Item{Resource: res(t, types.All["service"], "a", resource.Parameters{"ensure": "running"})}
 	for _, want := range []string{"Starting a.\n", ""} {
-		Run(t.Context(), s.System, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{a}}, func(got Result) {
+		Run(t.Context(), s.System, Manifest{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{a}}, func(got Result) {
 			if got.Output != want || got.Status == Failed {
 				t.Errorf("%+v, want output %q", got, want)
 			}

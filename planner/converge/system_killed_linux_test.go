@@ -28,7 +28,7 @@ sh -c 'echo $$ >child; exec sleep 600' &
 until test -s session && test -s child; do sleep 0.01; done
 kill -9 %d
 sh -c 'echo $$ >shell; exec sleep 600'`, os.Getenv("DIR"), os.Getpid())
-		Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[x]", "command", script)}}, func(Result) {})
+		Run(t.Context(), s, Manifest{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[x]", "command", script)}}, func(Result) {})
 		t.Fatal("not killed")
 	}
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ setsid sh -c 'trap "" TERM; echo $$ >session; while :; do sleep 1; done' >/dev/n
 until test -s session; do sleep 0.01; done
 kill -9 %d $PPID
 exec sleep 600`, os.Getenv("DIR"), os.Getpid())
-		Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[daemon]", "command", daemon), item("exec[x]", "command", script)}}, func(Result) {})
+		Run(t.Context(), s, Manifest{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[daemon]", "command", daemon), item("exec[x]", "command", script)}}, func(Result) {})
 		t.Fatal("not killed")
 	}
 	needCgroups(t)
@@ -99,7 +99,7 @@ func TestTheSessionEndsWhatAKilledSupervisorLeft(t *testing.T) {
 	s := machineIn(t, dir)
 	script := fmt.Sprintf(`cd %s; setsid sh -c 'echo $$ >session; exec sleep 600' >/dev/null 2>&1 & until test -s %[1]s/session; do sleep 0.01; done; kill -9 $PPID; exec sleep 600`, dir)
 	var messages []string
-	Run(t.Context(), s, Catalog{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[x]", "command", script)}}, func(r Result) { messages = append(messages, r.Message) })
+	Run(t.Context(), s, Manifest{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Items: []Item{item("exec[x]", "command", script)}}, func(r Result) { messages = append(messages, r.Message) })
 	if pid := pidIn(t, dir, "session"); alive(pid) {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		t.Error("what the command started still runs")

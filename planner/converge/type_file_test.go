@@ -19,7 +19,7 @@ func (b *sandbox) apply(items ...Item) []Result {
 func (b *sandbox) inMode(mode Mode, items ...Item) []Result {
 	b.t.Helper()
 	var results []Result
-	s := Run(b.t.Context(), b.System, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: mode, Items: items}, func(r Result) { results = append(results, r) })
+	s := Run(b.t.Context(), b.System, Manifest{Protocol: Protocol, Site: "one", Run: "r", Mode: mode, Items: items}, func(r Result) { results = append(results, r) })
 	if s.Error != nil {
 		b.t.Fatal(s.Error)
 	}
@@ -28,7 +28,7 @@ func (b *sandbox) inMode(mode Mode, items ...Item) []Result {
 
 func (b *sandbox) tearDown() {
 	b.t.Helper()
-	s := Run(b.t.Context(), b.System, Catalog{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, TearDown: true}, func(r Result) {
+	s := Run(b.t.Context(), b.System, Manifest{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, TearDown: true}, func(r Result) {
 		if r.Status == Failed {
 			b.t.Errorf("%s: %s", r.ID, r.Message)
 		}

@@ -32,7 +32,7 @@ func interrupted(t testing.TB, s *types.Session, i Item, before string) {
 func runAll(t testing.TB, s *types.Session, items ...Item) []Result {
 	t.Helper()
 	var results []Result
-	c := Catalog{Protocol: Protocol, Mode: Apply, Site: "s", Run: "2", Items: items, TearDown: len(items) == 0}
+	c := Manifest{Protocol: Protocol, Mode: Apply, Site: "s", Run: "2", Items: items, TearDown: len(items) == 0}
 	summary := Run(t.Context(), s.System, c, func(r Result) { results = append(results, r) })
 	if summary.Error != nil {
 		t.Fatal(summary.Error.Message)

@@ -41,7 +41,7 @@ func asUser(t *testing.T, dir string) {
 	}
 	defer machine.Close()
 	for _, mode := range []Mode{Prepare, Check, Apply} {
-		if s := Run(t.Context(), machine, Catalog{Protocol: Protocol, Site: "s", Run: "r", Mode: mode}, func(Result) {}); s.Error == nil || s.Error.Code != CodeRoot {
+		if s := Run(t.Context(), machine, Manifest{Protocol: Protocol, Site: "s", Run: "r", Mode: mode}, func(Result) {}); s.Error == nil || s.Error.Code != CodeRoot {
 			t.Errorf("mode %s on a machine as user %d: %+v", mode, os.Geteuid(), s.Error)
 		}
 	}

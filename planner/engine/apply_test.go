@@ -27,7 +27,7 @@ type nodes struct {
 
 func (nodes) Close() error { return nil }
 
-func (f nodes) Converge(_ context.Context, n site.Node, c converge.Catalog,
+func (f nodes) Converge(_ context.Context, n site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	ledger := f.ledgers[n.Name]
 	for _, item := range c.Items {

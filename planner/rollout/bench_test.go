@@ -19,7 +19,7 @@ type instant struct{}
 
 func (instant) Close() error { return nil }
 
-func (instant) Converge(_ context.Context, _ site.Node, c converge.Catalog,
+func (instant) Converge(_ context.Context, _ site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	ledger := make(map[resource.ID]string, len(c.Items))
 	for _, item := range c.Items {

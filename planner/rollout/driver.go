@@ -250,7 +250,7 @@ func (d *driver) soak(s session) func() run.Result {
 }
 
 // manifest returns what a node is to do in a session.
-func (d *driver) manifest(s session) converge.Catalog {
+func (d *driver) manifest(s session) converge.Manifest {
 	mode := converge.Apply
 	switch s.Session.Kind {
 	case run.Prepare:

@@ -18,7 +18,7 @@ type Executor interface {
 	//
 	// A catalog may restart the node: Converge goes on when the node is back, and no result that it gives is
 	// [converge.Restarting].
-	Converge(ctx context.Context, node site.Node, catalog converge.Catalog,
+	Converge(ctx context.Context, node site.Node, catalog converge.Manifest,
 		each func(converge.Result)) (converge.Summary, error)
 	// Close ends all connections.
 	Close() error

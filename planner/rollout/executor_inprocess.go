@@ -33,7 +33,7 @@ type InProcess struct {
 type Dial func(ctx context.Context, c site.Connection, name, address string) (transport.Conn, error)
 
 // send runs a catalog through a connection: remote.Converge, but for tests.
-type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog,
+type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Manifest,
 	func(converge.Result)) (converge.Summary, error)
 
 // NewInProcess returns an executor without connections. Close it.
@@ -54,7 +54,7 @@ var _ Executor = (*InProcess)(nil)
 var errClosed = errors.New("the executor is closed")
 
 // Converge implements [Executor].
-func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Catalog,
+func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	l, err := e.link(node.Name)
 	if err != nil {
@@ -73,7 +73,7 @@ func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Cat
 }
 
 // session runs a catalog in one session. The caller has the token of the node.
-func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c converge.Catalog,
+func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	if node.Connection.Transport == "local" {
 		return local(ctx, node, c, each)
@@ -102,7 +102,7 @@ func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c conv
 }
 
 // local runs a catalog in this process.
-func local(ctx context.Context, node site.Node, c converge.Catalog, each func(converge.Result)) (converge.Summary,
+func local(ctx context.Context, node site.Node, c converge.Manifest, each func(converge.Result)) (converge.Summary,
 	error) {
 	root := node.Connection.Root
 	if root == "" {

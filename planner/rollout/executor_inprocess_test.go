@@ -52,8 +52,8 @@ func sshNode(name string, s *sshtest.Server) site.Node {
 	return site.Node{Name: name, Address: host, Connection: s.Connection()}
 }
 
-func catalogs(mode converge.Mode) converge.Catalog {
-	return converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: mode}
+func catalogs(mode converge.Mode) converge.Manifest {
+	return converge.Manifest{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: mode}
 }
 
 // One connection per node serves all its sessions, one after the other.
@@ -132,7 +132,7 @@ func TestLostConnectionIsReplaced(t *testing.T) {
 		nil,
 	}
 	for i, want := range answers {
-		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog,
+		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Manifest,
 			func(converge.Result)) (converge.Summary, error) {
 			return converge.Summary{}, want
 		}
@@ -157,7 +157,7 @@ func TestWaitingForANode(t *testing.T) {
 		e := WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) {
 			return pipe{closed: &closed}, nil
 		})
-		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Catalog,
+		e.send = func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Manifest,
 			func(converge.Result)) (converge.Summary, error) {
 			active++
 			if active > 1 {

@@ -22,7 +22,7 @@ import (
 const restartPause = 2 * time.Second
 
 // throughRestarts runs a catalog, in as many sessions as its restarts of the node make of it.
-func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node, c converge.Catalog,
+func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	var restarted resource.ID // what the node was restarted for, until its result is there
 	var elapsed time.Duration
@@ -64,7 +64,7 @@ func cutOff(err error) bool {
 }
 
 // nextBoot returns when the node is back from the restart that asked names.
-func (e *InProcess) nextBoot(ctx context.Context, l *link, node site.Node, c converge.Catalog, asked converge.Result,
+func (e *InProcess) nextBoot(ctx context.Context, l *link, node site.Node, c converge.Manifest, asked converge.Result,
 	again bool) error {
 	limit, found := restartLimit(c.Items, asked.ID)
 	old := ""
@@ -112,14 +112,14 @@ func restartLimit(items []converge.Item, id resource.ID) (time.Duration, bool) {
 }
 
 // awaitRestart returns when the node answers with another boot id than old. A limit of 0 is none besides that of ctx.
-func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c converge.Catalog, old string,
+func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c converge.Manifest, old string,
 	limit time.Duration) error {
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if limit > 0 {
 		waiting, cancel = context.WithTimeout(ctx, limit)
 	}
 	defer cancel()
-	look := converge.Catalog{Protocol: converge.Protocol, Site: c.Site, Run: c.Run, Mode: converge.Prepare}
+	look := converge.Manifest{Protocol: converge.Protocol, Site: c.Site, Run: c.Run, Mode: converge.Prepare}
 	last := "nobody asked it yet"
 	for {
 		pause := time.NewTimer(restartPause)
@@ -159,7 +159,7 @@ func hopeless(err error) bool {
 }
 
 // refuseRestart keeps a run from restarting the machine that it runs on.
-func refuseRestart(node site.Node, c converge.Catalog) error {
+func refuseRestart(node site.Node, c converge.Manifest) error {
 	if c.Mode != converge.Apply {
 		return nil
 	}

@@ -64,7 +64,7 @@ type quiet struct{ transport.Conn }
 
 func (quiet) Close() error { return nil }
 
-func (m *machine) send(_ context.Context, _ remote.Conn, _ site.Connection, _ remote.Helpers, c converge.Catalog,
+func (m *machine) send(_ context.Context, _ remote.Conn, _ site.Connection, _ remote.Helpers, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	if !m.wakes() {
 		return converge.Summary{}, &transport.Error{Kind: transport.Lost, Node: "a", Message: "no sign of life"}
@@ -160,7 +160,7 @@ func TestRestarts(t *testing.T) {
 				begun := time.Now()
 				var results []string
 				summary, err := e.Converge(ctx, site.Node{Name: "a"},
-					converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: converge.Apply,
+					converge.Manifest{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: converge.Apply,
 						Items: test.items}, func(r converge.Result) {
 						_, title, _ := resource.ParseID(string(r.ID))
 						results = append(results, title+" "+string(r.Status))
@@ -199,7 +199,7 @@ func TestNoRestartOfThisMachine(t *testing.T) {
 		node := site.Node{Name: "ctl", Connection: site.Connection{Transport: "local", Root: root}}
 		// A catalog without a protocol: should it ever get through, it does nothing.
 		_, err := e.Converge(t.Context(), node,
-			converge.Catalog{Mode: converge.Apply, Items: []converge.Item{actionItem("reboot", "r", 60)}}, nil)
+			converge.Manifest{Mode: converge.Apply, Items: []converge.Item{actionItem("reboot", "r", 60)}}, nil)
 		var failed *converge.SessionError
 		if !errors.As(err, &failed) || failed.Code != converge.CodeRestart ||
 			!strings.Contains(failed.Message, "it is the machine that runs slipway") {

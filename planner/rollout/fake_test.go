@@ -28,7 +28,7 @@ const (
 	unlocking = "unlock" // and one that only closes it
 )
 
-func kindOf(c converge.Catalog) string {
+func kindOf(c converge.Manifest) string {
 	switch {
 	case c.TearDown:
 		return tearing
@@ -89,7 +89,7 @@ func (f *faulty) identity(node string) converge.Identity {
 
 func (f *faulty) Close() error { f.closed = true; return nil }
 
-func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog,
+func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	here := at{n.Name, kindOf(c)}
 	f.enter(here, c)
@@ -222,7 +222,7 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Catalog,
 }
 
 // open does what a node does with Catalog.Lock before its items.
-func (f *faulty) open(node string, c converge.Catalog, fault string) error {
+func (f *faulty) open(node string, c converge.Manifest, fault string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if c.Mode != converge.Apply || fault == "unreachable" {
@@ -250,7 +250,7 @@ func (f *faulty) open(node string, c converge.Catalog, fault string) error {
 
 // shut does what it does with Catalog.Unlock after them. abandoned tells that a node was torn down that nobody knows
 // how to unlock.
-func (f *faulty) shut(node string, c converge.Catalog, fault string) (abandoned bool, err error) {
+func (f *faulty) shut(node string, c converge.Manifest, fault string) (abandoned bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known, locked := c.Unlock+f.knows[node] != "", f.locked[node] != ""
@@ -266,10 +266,10 @@ func (f *faulty) shut(node string, c converge.Catalog, fault string) (abandoned 
 }
 
 // works reports whether a session is there for more than to unlock its node.
-func works(c converge.Catalog) bool { return c.TearDown || len(c.Items) > 0 || c.Keep }
+func works(c converge.Manifest) bool { return c.TearDown || len(c.Items) > 0 || c.Keep }
 
 // unlock runs the catalog's command, or the one that the node remembers.
-func (f *faulty) unlock(node string, c converge.Catalog, fault string) error {
+func (f *faulty) unlock(node string, c converge.Manifest, fault string) error {
 	command := cmp.Or(c.Unlock, f.knows[node])
 	switch {
 	case command == "":
@@ -330,7 +330,7 @@ func (f *faulty) begun() []string {
 	return out
 }
 
-func (f *faulty) enter(a at, c converge.Catalog) {
+func (f *faulty) enter(a at, c converge.Manifest) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	line := a.kind + " " + a.node

@@ -13,7 +13,7 @@ import (
 // late is a node whose time is over while its session is at work.
 type late struct{ over func() }
 
-func (l late) Converge(ctx context.Context, _ site.Node, _ converge.Catalog, _ func(converge.Result),
+func (l late) Converge(ctx context.Context, _ site.Node, _ converge.Manifest, _ func(converge.Result),
 ) (converge.Summary, error) {
 	l.over()
 	<-ctx.Done()
@@ -27,7 +27,7 @@ func (late) Close() error { return nil }
 func TestTheReasonOfASessionIsGivenOnce(t *testing.T) {
 	limit := errors.New("the limit of timeouts.read is over")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err := checkNode(ctx, late{func() { cancel(limit) }}, site.Node{Name: "n1"}, converge.Catalog{}).Error
+	err := checkNode(ctx, late{func() { cancel(limit) }}, site.Node{Name: "n1"}, converge.Manifest{}).Error
 	if !errors.Is(err, limit) {
 		t.Errorf("%q does not wrap its reason", err)
 	}

@@ -46,7 +46,7 @@ func TestLabRestart(t *testing.T) {
 		e := NewInProcess()
 		begun := time.Now()
 		var results []converge.Result
-		summary, err := e.Converge(t.Context(), node, converge.Catalog{
+		summary, err := e.Converge(t.Context(), node, converge.Manifest{
 			Protocol: converge.Protocol, Site: "lab", Run: "r1", Mode: converge.Apply, Items: items, Needs: []string{"sh", "systemctl"},
 			Lock: "echo lock >>" + trace, Unlock: "echo unlock >>" + trace,
 		}, func(r converge.Result) { results = append(results, r) })
@@ -70,14 +70,14 @@ func TestLabRestart(t *testing.T) {
 
 		// A node that lacks a program is not touched, and a second look finds nothing to do.
 		if _, err := e.Converge(t.Context(), node,
-			converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r2", Mode: converge.Prepare,
+			converge.Manifest{Protocol: converge.Protocol, Site: "lab", Run: "r2", Mode: converge.Prepare,
 				Needs: []string{"puppet"}}, nil); err == nil ||
 			!strings.Contains(err.Error(), "the program puppet is not on the node") {
 			t.Errorf("needs: %v", err)
 		}
 		results = nil
 		if _, err := e.Converge(t.Context(), node,
-			converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r2", Mode: converge.Check, Items: items},
+			converge.Manifest{Protocol: converge.Protocol, Site: "lab", Run: "r2", Mode: converge.Check, Items: items},
 			func(r converge.Result) { results = append(results, r) }); err != nil {
 			t.Error(err)
 		}
@@ -100,7 +100,7 @@ func TestLabRestartWithoutItsController(t *testing.T) {
 	}}
 	n.On(t, "rm -rf /var/lib/slipway")
 	r := resource.Resource{Type: "reboot", Title: "p/restart", Parameters: resource.Parameters{"timeout": int64(60)}}
-	c := converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r1", Mode: converge.Apply,
+	c := converge.Manifest{Protocol: converge.Protocol, Site: "lab", Run: "r1", Mode: converge.Apply,
 		Items: []converge.Item{{Resource: r, Digest: resource.Digest(r)}}}
 	run := func(ctx context.Context) (summary converge.Summary, results []converge.Result, err error) {
 		e := NewInProcess()

@@ -118,7 +118,7 @@ func TestLocalRootIsMissing(t *testing.T) {
 	if text := down.String(); !strings.Contains(text, root+" is gone") {
 		t.Errorf("the report does not say that the folder is gone:\n%s", text)
 	}
-	_, err := e.Converge(t.Context(), node, converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r2",
+	_, err := e.Converge(t.Context(), node, converge.Manifest{Protocol: converge.Protocol, Site: "lon1", Run: "r2",
 		Mode: converge.Apply}, nil)
 	var failed *transport.Error
 	if !errors.As(err, &failed) || failed.Kind != transport.Config {

@@ -348,7 +348,7 @@ func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
 }
 
 // contact runs a catalog on a node, and notes that the node answered in this run when it did.
-func (d *driver) contact(ctx context.Context, n site.Node, c converge.Catalog,
+func (d *driver) contact(ctx context.Context, n site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	summary, err := d.Executor.Converge(ctx, n, c, each)
 	if (outcome{err: err}).answered(false) {
@@ -412,7 +412,7 @@ func (d *driver) compare(ctx context.Context, nodes ...string) {
 
 // converge runs a catalog on a node. One of the site is asked first which machine it is, and nothing is done on a
 // machine that is another node, too.
-func (d *driver) converge(ctx context.Context, n site.Node, c converge.Catalog,
+func (d *driver) converge(ctx context.Context, n site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	if _, wanted := d.wanted[n.Name]; !wanted {
 		return d.contact(ctx, n, c, each)

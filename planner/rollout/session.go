@@ -44,7 +44,7 @@ func (o outcome) ok() bool { return o.err == nil && len(o.failures) == 0 }
 
 // session runs one catalog on one node. Its tasks are in the journal as started before the catalog is sent and as
 // finished as soon as their results are there; the order of events is that of what happened.
-func (d *driver) session(ctx context.Context, st session, c converge.Catalog) outcome {
+func (d *driver) session(ctx context.Context, st session, c converge.Manifest) outcome {
 	var o outcome
 	n, group := st.node, st.Group
 	begun := make([]journal.Event, 0, len(st.tasks))
@@ -133,7 +133,7 @@ const busyPause = time.Second
 
 // whenFree runs a catalog on a node that no other session is active on, see untilFree. To unlock a node, it waits even
 // when the run is stopped.
-func (d *driver) whenFree(ctx context.Context, st session, c converge.Catalog, each func(converge.Result)) (
+func (d *driver) whenFree(ctx context.Context, st session, c converge.Manifest, each func(converge.Result)) (
 	converge.Summary, error) {
 	n, stop := st.node, d.cancellation.stopping
 	if len(st.tasks) == 1 && st.tasks[0].Action == task.Unlock {
@@ -246,7 +246,7 @@ func differing(ds []types.Difference) string {
 
 // conclude ends the tasks that have no result: those about the node as a whole, which end with the session, and those
 // whose outcome nobody knows.
-func (d *driver) conclude(o *outcome, c converge.Catalog, st session, left map[resource.ID]task.Action) {
+func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[resource.ID]task.Action) {
 	var ended []journal.Event
 	for _, t := range st.tasks {
 		e := journal.Event{Kind: journal.TaskFinished, Group: st.Group, Phase: st.Phase, Node: st.Node, Service: t.Service,
@@ -284,8 +284,8 @@ func (d *driver) conclude(o *outcome, c converge.Catalog, st session, left map[r
 }
 
 // catalog returns what a node is to do in one session.
-func (d *driver) catalog(mode converge.Mode, items []converge.Item) converge.Catalog {
-	return converge.Catalog{Protocol: converge.Protocol, Site: d.site, Run: d.RunID, Mode: mode,
+func (d *driver) catalog(mode converge.Mode, items []converge.Item) converge.Manifest {
+	return converge.Manifest{Protocol: converge.Protocol, Site: d.site, Run: d.RunID, Mode: mode,
 		Owner: d.Owner, TakeOver: d.TakeOver, Items: slices.Clip(items)}
 }
 
@@ -318,7 +318,7 @@ func (o outcome) answered(before bool) bool {
 
 // lockAfter is what the end of a session says of the lock of its node. One that was to lock the node and ended without
 // a result may have left it locked; one that never started changed nothing.
-func lockAfter(c converge.Catalog, s converge.Summary, err error) run.Lock {
+func lockAfter(c converge.Manifest, s converge.Summary, err error) run.Lock {
 	var failed *converge.SessionError
 	switch {
 	case c.Lock != "" && c.Unlock == "": // no command unlocks the node, so it cannot be left locked

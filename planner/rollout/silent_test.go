@@ -22,7 +22,7 @@ type stamped struct {
 	started map[at]time.Duration
 }
 
-func (s *stamped) Converge(ctx context.Context, n site.Node, c converge.Catalog,
+func (s *stamped) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	s.mu.Lock()
 	if here := (at{n.Name, kindOf(c)}); s.started[here] == 0 {

@@ -64,7 +64,7 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 		return 0
 	}
 	ask := func(asking context.Context, node string) error {
-		survey := checkNode(asking, o.Executor, named[node], converge.Catalog{
+		survey := checkNode(asking, o.Executor, named[node], converge.Manifest{
 			Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[node],
 			Owner: o.Owner, TakeOver: o.TakeOver,
 		})
@@ -115,7 +115,7 @@ func (e givenUpError) Error() string {
 func (e givenUpError) Unwrap() []error { return []error{e.cause, e.err} }
 
 // checkNode runs one check session.
-func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Catalog) NodeSurvey {
+func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Manifest) NodeSurvey {
 	if ctx.Err() != nil {
 		return NodeSurvey{Error: fmt.Errorf("not started: %w", context.Cause(ctx))}
 	}

@@ -61,8 +61,8 @@ func checkPackageEnsure(v any) error {
 // PackageName returns the name of r's package.
 func PackageName(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
 
-// packageTarget is the package, and whether it is to go instead of to come: when that turns around, what was done so far
-// is undone first, so that what was there before is taken down anew.
+// packageTarget is the package, and whether it is to go instead of to come: when that turns around, what was done so
+// far is undone first, so that what was there before is taken down anew.
 func packageTarget(r resource.Resource) (name, aim string) {
 	ensure := r.Parameters.String("ensure")
 	return PackageName(r), aimOf(ensure != "absent" && ensure != "purged")

@@ -67,7 +67,8 @@ func SysctlPath(key string) (string, error) {
 	return procSys + "/" + file, nil
 }
 
-// sysctlTarget is the parameter, however its name is spelled; the spelling is in the name of the file that sets it at boot.
+// sysctlTarget is the parameter, however its name is spelled; the spelling is in the name of the file that sets it at
+// boot.
 func sysctlTarget(r resource.Resource) (name, aim string) {
 	file, _ := SysctlPath(r.Title) // the title passed its check
 	return file, r.Title

@@ -25,7 +25,7 @@ type Ledger struct {
 	// Generation counts how often it was written as a whole; the log says which one it goes on from.
 	Generation int64    `json:"generation"`
 	Made       []string `json:"made,omitempty"` // directories above slipway's own that it had to make, outermost first
-	// Locked says for each site that the node was locked (Catalog.Lock) and is not unlocked yet.
+	// Locked says for each site that the node was locked (Manifest.Lock) and is not unlocked yet.
 	Locked map[string]Lock `json:"locked,omitempty"`
 	// Pending lists what was notified and not refreshed yet. It need not be an entry: a target may be applied later.
 	Pending []Key `json:"refresh_pending,omitempty"`
@@ -327,8 +327,8 @@ func (l *Ledger) Has(site string) bool {
 // Lock is what the ledger says of a node that is locked.
 type Lock struct {
 	Run string `json:"run"` // the run that locked it
-	// Unlock is the command that unlocks it, as that run's catalog named it: whoever unlocks the node later may have none.
-	// Empty when the run had none either.
+	// Unlock is the command that unlocks it, as that run's manifest named it: whoever unlocks the node later may have
+	// none. Empty when the run had none either.
 	Unlock string `json:"unlock,omitempty"`
 }
 

@@ -63,7 +63,7 @@ func TestTheHelperIsSentOnceAndKept(t *testing.T) {
 		t.Errorf("two sessions sent the helper %d times, want once", strings.Count(got, "x"))
 	}
 	if _, _, started := n.server.Sessions(); started != 2 {
-		t.Errorf("%d sessions for two catalogs, want 2", started)
+		t.Errorf("%d sessions for two manifests, want 2", started)
 	}
 
 	n.works(second) // a new version takes the old one's place
@@ -227,12 +227,12 @@ func TestNoiseBeforeTheBootstrap(t *testing.T) {
 	n := newNode(t, sshtest.Options{})
 	h := n.helpers(good)
 	noisy := noisyConn{n.conn, `echo "You have mail."; printf "no newline"; `}
-	s, err := n.limits.converge(t.Context(), noisy, n.connection, h, catalog(), func(converge.Result) {})
+	s, err := n.limits.converge(t.Context(), noisy, n.connection, h, manifest(), func(converge.Result) {})
 	if err != nil || s.Protocol != converge.Protocol {
 		t.Errorf("summary %v, error %v", s, err)
 	}
 	noisy.before = `while :; do echo "You have mail."; done; `
-	_, err = n.limits.converge(t.Context(), noisy, n.connection, h, catalog(), func(converge.Result) {})
+	_, err = n.limits.converge(t.Context(), noisy, n.connection, h, manifest(), func(converge.Result) {})
 	refused(t, err, converge.CodeShell, "You have mail.")
 }
 

@@ -38,7 +38,7 @@ func TestAnInterruptionIsNoFaultOfTheShell(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	conn := mute{func() { cancel(errors.New("the run was interrupted")) }}
 	l := limits{start: time.Millisecond, upload: time.Second, grace: time.Second, beat: time.Second}
-	_, err := l.converge(ctx, conn, site.Connection{}, Helpers{}, catalog(), func(converge.Result) {})
+	_, err := l.converge(ctx, conn, site.Connection{}, Helpers{}, manifest(), func(converge.Result) {})
 	refused(t, err, converge.CodeLost, "before the helper was started: the run was interrupted")
 }
 

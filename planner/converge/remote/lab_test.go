@@ -50,8 +50,8 @@ func on(t *testing.T, conn transport.Conn, command string) {
 	}
 }
 
-func catalogOf(mode converge.Mode, items ...converge.Item) converge.Catalog {
-	return converge.Catalog{Protocol: converge.Protocol, Site: "lab", Run: "r1", Mode: mode, Items: items}
+func manifestOf(mode converge.Mode, items ...converge.Item) converge.Manifest {
+	return converge.Manifest{Protocol: converge.Protocol, Site: "lab", Run: "r1", Mode: mode, Items: items}
 }
 
 func execItem(title, command string) converge.Item {
@@ -67,7 +67,7 @@ func TestLabPrepare(t *testing.T) {
 				on(t, conn, "sudo rm -rf "+remote.Directory)
 			}
 			start := time.Now()
-			s, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Prepare), func(r converge.Result) { t.Errorf("result %v", r) })
+			s, err := remote.Converge(t.Context(), conn, c, helpers, manifestOf(converge.Prepare), func(r converge.Result) { t.Errorf("result %v", r) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestLabRefusals(t *testing.T) {
 	_, c, conn, helpers := labNode(t, "slipway")
 	fails := func(c site.Connection, conn transport.Conn, h remote.Helpers, code converge.Code) {
 		t.Helper()
-		_, err := remote.Converge(t.Context(), conn, c, h, catalogOf(converge.Prepare), func(converge.Result) {})
+		_, err := remote.Converge(t.Context(), conn, c, h, manifestOf(converge.Prepare), func(converge.Result) {})
 		var e *converge.SessionError
 		if !errors.As(err, &e) || e.Code != code {
 			t.Errorf("error is %#v (%v), want code %q", err, err, code)
@@ -104,7 +104,7 @@ func TestLabRefusals(t *testing.T) {
 	with.SudoPassword = "wrong"
 	fails(with, conn, helpers, converge.CodeSudo)
 	with.SudoPassword = "sesame"
-	if _, err := remote.Converge(t.Context(), conn, with, helpers, catalogOf(converge.Prepare), func(converge.Result) {}); err != nil {
+	if _, err := remote.Converge(t.Context(), conn, with, helpers, manifestOf(converge.Prepare), func(converge.Result) {}); err != nil {
 		t.Errorf("sudo with its password: %v", err)
 	}
 	on(t, root, "rm /etc/sudoers.d/asks")
@@ -136,7 +136,7 @@ func TestLabNodesThatVanish(t *testing.T) {
 			on(t, conn, "sudo rm -rf "+remote.Directory)
 			var reported []converge.Result
 			cut := time.Time{}
-			_, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Apply, execItem("first "+mode, "/bin/true"), execItem("second "+mode, "/bin/sleep 300")), func(r converge.Result) {
+			_, err := remote.Converge(t.Context(), conn, c, helpers, manifestOf(converge.Apply, execItem("first "+mode, "/bin/true"), execItem("second "+mode, "/bin/sleep 300")), func(r converge.Result) {
 				if reported = append(reported, r); len(reported) == 1 {
 					n.Fail(t, mode)
 					cut = time.Now()
@@ -167,7 +167,7 @@ func TestLabCancel(t *testing.T) {
 	for i := range 3 {
 		items = append(items, execItem(fmt.Sprint("slow", i), "/bin/sleep 300"))
 	}
-	s, err := remote.Converge(ctx, conn, c, helpers, catalogOf(converge.Apply, items...), func(r converge.Result) {
+	s, err := remote.Converge(ctx, conn, c, helpers, manifestOf(converge.Apply, items...), func(r converge.Result) {
 		if reported = append(reported, r); len(reported) == 1 {
 			cancel()
 		}
@@ -183,7 +183,7 @@ func TestLabCancel(t *testing.T) {
 	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
-	if _, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Prepare), func(converge.Result) {}); err != nil {
+	if _, err := remote.Converge(t.Context(), conn, c, helpers, manifestOf(converge.Prepare), func(converge.Result) {}); err != nil {
 		t.Errorf("the next session: %v", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestLabCancel(t *testing.T) {
 func TestLabLongSession(t *testing.T) {
 	_, c, conn, helpers := labNode(t, "root")
 	var reported []converge.Result
-	_, err := remote.Converge(t.Context(), conn, c, helpers, catalogOf(converge.Apply, execItem("long", "/bin/sleep 70")), func(r converge.Result) { reported = append(reported, r) })
+	_, err := remote.Converge(t.Context(), conn, c, helpers, manifestOf(converge.Apply, execItem("long", "/bin/sleep 70")), func(r converge.Result) { reported = append(reported, r) })
 	if err != nil || len(reported) != 1 || reported[0].Status != converge.Changed {
 		t.Errorf("error %v, reported %+v", err, reported)
 	}

@@ -97,23 +97,23 @@ func (n *node) helpers(script string) Helpers {
 	return n.scripted("#!/bin/sh\n" + script + "\n")
 }
 
-// converge runs a catalog with a helper.
+// converge runs a manifest with a helper.
 func (n *node) converge(h Helpers) (converge.Summary, []converge.Result, error) {
 	var results []converge.Result
-	s, err := n.limits.converge(n.t.Context(), n.conn, n.connection, h, catalog(), func(r converge.Result) { results = append(results, r) })
+	s, err := n.limits.converge(n.t.Context(), n.conn, n.connection, h, manifest(), func(r converge.Result) { results = append(results, r) })
 	return s, results, err
 }
 
-func catalog() converge.Catalog {
-	return converge.Catalog{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: converge.Apply, Items: []converge.Item{
+func manifest() converge.Manifest {
+	return converge.Manifest{Protocol: converge.Protocol, Site: "lon1", Run: "r1", Mode: converge.Apply, Items: []converge.Item{
 		{Resource: resource.Resource{Type: "file", Title: "/etc/motd", Parameters: resource.Parameters{"content": "it's $HOME\n"}}},
 		{Resource: resource.Resource{Type: "file", Title: "/a", Parameters: resource.Parameters{"content": "a"}}},
 	}}
 }
 
-// good is a helper that reads the catalog and answers with one result.
-const good = `read -r catalog
-case "$catalog" in *"it's"*) ;; *) echo "no catalog: $catalog" >&2; exit 1;; esac
+// good is a helper that reads the manifest and answers with one result.
+const good = `read -r manifest
+case "$manifest" in *"it's"*) ;; *) echo "no manifest: $manifest" >&2; exit 1;; esac
 echo '{"result":{"id":"file[/etc/motd]","status":"changed","millis":1}}'
 echo '{"summary":{"protocol":1,"facts":{"os":"linux","arch":"amd64"},"ledger":{"file[/etc/motd]":"d"}}}'`
 

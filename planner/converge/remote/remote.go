@@ -1,7 +1,7 @@
 // Package remote runs converge on the far side of a connection: it is the controller's half of the helper protocol.
 //
 // One session does everything: a small shell script starts the helper that the node keeps under its digest, or takes it
-// from its standard input first; then the catalog goes in, and results come out, a line each, until the summary.
+// from its standard input first; then the manifest goes in, and results come out, a line each, until the summary.
 // Nothing but a POSIX shell and gzip is needed on the node. What the session reports is believed, the status with which
 // it ends is not: a session without a summary has an unknown outcome (execution.md 2.4).
 package remote
@@ -25,7 +25,7 @@ type Conn interface {
 	Start(ctx context.Context, command string) (transport.Session, error)
 }
 
-// Converge runs a catalog on a node and calls each for every result, as it arrives and never concurrently. connection
+// Converge runs a manifest on a node and calls each for every result, as it arrives and never concurrently. connection
 // says who the session's user is and how it becomes root.
 //
 // The error is nil when the session ran to its end and the summary is whole: items may have failed. Otherwise it is a
@@ -34,10 +34,10 @@ type Conn interface {
 // what it did and to send its summary; if it does so, the error is nil and the rest of the items was reported as
 // skipped.
 func Converge(
-	ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog,
+	ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, manifest converge.Manifest,
 	each func(converge.Result),
 ) (converge.Summary, error) {
-	return standard.converge(ctx, conn, connection, helpers, catalog, each)
+	return standard.converge(ctx, conn, connection, helpers, manifest, each)
 }
 
 // limits are the times that a session may take; tests shorten them.
@@ -53,12 +53,12 @@ var standard = limits{
 }
 
 func (l limits) converge(
-	ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, catalog converge.Catalog,
+	ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, manifest converge.Manifest,
 	each func(converge.Result),
 ) (converge.Summary, error) {
-	body, err := json.Marshal(catalog)
+	body, err := json.Marshal(manifest)
 	if err != nil {
-		return converge.Summary{}, failed(converge.CodeProtocol, "the catalog cannot be encoded: %v", err)
+		return converge.Summary{}, failed(converge.CodeProtocol, "the manifest cannot be encoded: %v", err)
 	}
 	// The session outlives ctx by the grace, so it has a life of its own; until the helper runs there is nothing to be
 	// graceful about.
@@ -90,8 +90,8 @@ func (l limits) converge(
 	if !early() {
 		return converge.Summary{}, f.lost()
 	}
-	most := len(catalog.Items)
-	if catalog.TearDown {
+	most := len(manifest.Items)
+	if manifest.TearDown {
 		most = schema.MostResources
 	}
 	return f.work(ctx, body, most, each)

@@ -59,8 +59,8 @@ func (f *far) line(most int) ([]byte, error) {
 	}
 }
 
-// work hands the catalog to the running helper and takes its results. A node that sends more of them than most is given
-// up.
+// work hands the manifest to the running helper and takes its results. A node that sends more of them than most is
+// given up.
 func (f *far) work(ctx context.Context, body []byte, most int, each func(converge.Result)) (converge.Summary, error) {
 	over := make(chan struct{})
 	fed := sync.OnceFunc(func() { close(over) })
@@ -137,7 +137,7 @@ func flood(format string, args ...any) error {
 		"of slipway's helper", args...)
 }
 
-// feed sends the catalog, then signs of life, until the work is over or ctx ends; then it closes the helper's input. A
+// feed sends the manifest, then signs of life, until the work is over or ctx ends; then it closes the helper's input. A
 // write that fails shows as the end of the session.
 func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 	in := f.session.Stdin()

@@ -31,7 +31,7 @@ func TestWhatHelpersSend(t *testing.T) {
 	}{
 		{"summary only", "read -r c\n" + summary, 0, "", nil},
 		{"status after the summary", "read -r c\n" + summary + "\nexit 7", 0, "", nil},
-		{"error without reading the catalog", `echo '{"summary":{"protocol":1,"facts":{"os":"linux","arch":"amd64"},"ledger":{},"error":{"code":"locked","message":"busy"}}}'`,
+		{"error without reading the manifest", `echo '{"summary":{"protocol":1,"facts":{"os":"linux","arch":"amd64"},"ledger":{},"error":{"code":"locked","message":"busy"}}}'`,
 			0, converge.CodeLocked, []string{"busy"}},
 		{"other protocol", `echo '{"summary":{"protocol":2,"facts":{"os":"linux","arch":"amd64"},"ledger":{}}}'`, 0, converge.CodeProtocol, []string{"protocol 2"}},
 		{"no summary", "read -r c\n" + result, 1, converge.CodeLost, []string{"without its summary"}},
@@ -86,7 +86,7 @@ func TestAllResultsOfASessionAreBounded(t *testing.T) {
 { printf '{"result":{"id":"a[b]","status":"changed","millis":1,"output":"'; head -c 250000 /dev/zero | tr '\000' x; echo '"}}'; } > ` + line + `
 i=0; while [ $i -lt 400 ]; do cat ` + line + `; i=$((i+1)); done
 ` + summary
-	c := catalog()
+	c := manifest()
 	for range 400 {
 		c.Items = append(c.Items, c.Items[0])
 	}
@@ -122,7 +122,7 @@ func TestResultsComeAsTheyAreKnown(t *testing.T) {
 	go_ := filepath.Join(filepath.Dir(n.bin), "go") // the second result waits for the first to have been seen
 	script := "read -r c\n" + result + "\nwhile ! [ -e " + go_ + " ]; do sleep 0.01; done\n" + result + "\n" + summary
 	count := 0
-	_, err := n.limits.converge(t.Context(), n.conn, n.connection, n.helpers(script), catalog(), func(converge.Result) {
+	_, err := n.limits.converge(t.Context(), n.conn, n.connection, n.helpers(script), manifest(), func(converge.Result) {
 		if count++; count == 1 {
 			if err := os.WriteFile(go_, nil, 0o600); err != nil {
 				t.Error(err)
@@ -137,19 +137,19 @@ func TestResultsComeAsTheyAreKnown(t *testing.T) {
 func TestSignsOfLife(t *testing.T) {
 	n := newNode(t, sshtest.Options{})
 	if _, _, err := n.converge(n.helpers("read -r c; read -r sign && [ -z \"$sign\" ] && read -r sign && " + summary)); err != nil {
-		t.Errorf("no signs of life after the catalog: %v", err)
+		t.Errorf("no signs of life after the manifest: %v", err)
 	}
 	if 3*standard.beat >= converge.SessionTimeout {
 		t.Errorf("a sign of life each %s: two lost ones already end a session of %s", standard.beat, converge.SessionTimeout)
 	}
 }
 
-// during runs a catalog and calls what when the first result came.
+// during runs a manifest and calls what when the first result came.
 func (n *node) during(script string, what func(cancel func())) (converge.Summary, int, error) {
 	ctx, cancel := context.WithCancel(n.t.Context())
 	defer cancel()
 	count := 0
-	s, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(script), catalog(), func(converge.Result) {
+	s, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(script), manifest(), func(converge.Result) {
 		if count++; count == 1 {
 			what(cancel)
 		}
@@ -198,10 +198,10 @@ func TestTheContextEnds(t *testing.T) {
 			t.Errorf("the session goes on after its end, until its connection is closed: %v", <-ended)
 		}
 	}
-	t.Run("helper does not read its catalog", func(t *testing.T) {
+	t.Run("helper does not read its manifest", func(t *testing.T) {
 		n := newNode(t, sshtest.Options{})
 		n.limits.grace = 100 * time.Millisecond
-		large := catalog()
+		large := manifest()
 		large.Items[0].Parameters["content"] = strings.Repeat("x", 8<<20) // the window of a session has 2 MiB
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -252,7 +252,7 @@ func TestTheContextEnds(t *testing.T) {
 				}
 			}
 		}()
-		_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(good), catalog(), func(converge.Result) {})
+		_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(good), manifest(), func(converge.Result) {})
 		// It is the transport's error when its answer to the start was still under way.
 		if err == nil || !strings.Contains(err.Error(), "given up") || !strings.Contains(err.Error(), "context canceled") {
 			t.Errorf("error is %v", err)
@@ -262,7 +262,7 @@ func TestTheContextEnds(t *testing.T) {
 		n := newNode(t, sshtest.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(good), catalog(), func(converge.Result) {})
+		_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(good), manifest(), func(converge.Result) {})
 		if err == nil {
 			t.Error("no error")
 		}
@@ -284,7 +284,7 @@ func TestSecretsStayOutOfTheCommand(t *testing.T) {
 	yes := true
 	n.program("sudo", asks)
 	n.connection.Sudo, n.connection.SudoPassword = &yes, "se same"
-	if _, err := n.limits.converge(t.Context(), spy, n.connection, n.helpers(good), catalog(), func(converge.Result) {}); err != nil {
+	if _, err := n.limits.converge(t.Context(), spy, n.connection, n.helpers(good), manifest(), func(converge.Result) {}); err != nil {
 		t.Fatal(err)
 	}
 	if spy.command == "" || strings.Contains(spy.command, "se same") || strings.Contains(spy.command, "it's") {

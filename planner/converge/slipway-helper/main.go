@@ -1,4 +1,4 @@
-// Command slipway-helper does the work of one session on a node behind SSH: it reads a catalog on standard input and
+// Command slipway-helper does the work of one session on a node behind SSH: it reads a manifest on standard input and
 // writes a JSON line for every result, and one for the summary, to standard output (package converge). The controller
 // puts it on the node; nobody starts it by hand.
 package main
@@ -37,7 +37,7 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 		return statusDone
 	}
 	if len(args) > 0 {
-		fmt.Fprintln(complaints, "slipway-helper takes a catalog on standard input and no arguments but --version")
+		fmt.Fprintln(complaints, "slipway-helper takes a manifest on standard input and no arguments but --version")
 		return statusUsage
 	}
 	syscall.Umask(0o022) // commands must not depend on what the user's login scripts or sudo say

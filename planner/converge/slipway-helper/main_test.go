@@ -32,8 +32,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A catalog that cannot be read is refused before anything on the machine is touched.
-func TestBadCatalog(t *testing.T) {
+// A manifest that cannot be read is refused before anything on the machine is touched.
+func TestBadManifest(t *testing.T) {
 	var out, complaints bytes.Buffer
 	if got := run(nil, strings.NewReader(`{"protocol":99}`), &out, &complaints); got != statusFailed || !strings.Contains(out.String(), `"code":"protocol"`) {
 		t.Errorf("status %d, %q", got, out.String())
@@ -133,7 +133,7 @@ func TestInARootOfItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	session := func(catalog string) string {
+	session := func(manifest string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "/var/lib/slipway/helper")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
@@ -147,7 +147,7 @@ func TestInARootOfItsOwn(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := in.Write([]byte(catalog + "\n")); err != nil {
+		if _, err := in.Write([]byte(manifest + "\n")); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Wait(); err != nil {
@@ -156,15 +156,15 @@ func TestInARootOfItsOwn(t *testing.T) {
 		return out.String()
 	}
 	items := `,"items":[{"type":"file","title":"/etc/motd","parameters":{"content":"new\n","mode":"0600"},"digest":"d1"},{"type":"file","title":"/etc/d","parameters":{"ensure":"directory"},"digest":"d2"}]}`
-	for _, step := range []struct{ catalog, want string }{
+	for _, step := range []struct{ manifest, want string }{
 		{`{"protocol":1,"site":"s","mode":"prepare"}`, `"ledger":{}`},
 		{`{"protocol":1,"site":"s","mode":"check"` + items, `"status":"differs"`},
 		{`{"protocol":1,"site":"s","run":"r","mode":"apply"` + items, `"ledger":{"file[/etc/d]":"d2","file[/etc/motd]":"d1"}`},
 		{`{"protocol":1,"site":"s","run":"r","mode":"apply"` + items, `"status":"unchanged"`},
 		{`{"protocol":1,"site":"s","run":"r","mode":"apply","tear_down":true}`, `"ledger":{}`},
 	} {
-		if out := session(step.catalog); !strings.Contains(out, step.want) {
-			t.Errorf("%s\nanswered %s\nwant %s", step.catalog, out, step.want)
+		if out := session(step.manifest); !strings.Contains(out, step.want) {
+			t.Errorf("%s\nanswered %s\nwant %s", step.manifest, out, step.want)
 		}
 	}
 	if content, err := os.ReadFile(filepath.Join(root, "etc/motd")); err != nil || string(content) != "old\n" {

@@ -28,9 +28,9 @@ var (
 // What the command prints goes to stdout and stderr, which must be safe for use by several goroutines. lock is kept
 // open until the command has ended; nil is no lock.
 //
-// When ctx ends, the command is asked to end, and killed after two seconds; then the report has its status and the error
-// is nil. One with Finish has as long to finish: after that the error is errLeft, and its output still goes to stdout
-// and stderr.
+// When ctx ends, the command is asked to end, and killed after two seconds; then the report has its status and the
+// error is nil. One with Finish has as long to finish: after that the error is errLeft, and its output still goes to
+// stdout and stderr.
 func runSupervised(ctx context.Context, c request, stdout, stderr io.Writer, lock *os.File) (report, error) {
 	process, ours, err := startSupervisor(lock)
 	if err != nil {

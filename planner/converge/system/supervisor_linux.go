@@ -16,11 +16,11 @@ import (
 )
 
 // A command runs below a process of its own, the supervisor, that outlives the session for as long as the command needs
-// it. The supervisor is the session's own program once more, under another name. It is the reaper of all that the command
-// starts (PR_SET_CHILD_SUBREAPER), also in sessions of their own, so nothing can leave its sight. When the command must
-// end, at its timeout, with its session or because that was killed, the supervisor ends all of it and only then itself.
-// What a command that ended by itself has left running lives on, and so do services. Where the supervisor is killed too,
-// [EndCgroup] ends what is left.
+// it. The supervisor is the session's own program once more, under another name. It is the reaper of all that the
+// command starts (PR_SET_CHILD_SUBREAPER), also in sessions of their own, so nothing can leave its sight. When the
+// command must end, at its timeout, with its session or because that was killed, the supervisor ends all of it and only
+// then itself. What a command that ended by itself has left running lives on, and so do services. Where the supervisor
+// is killed too, [EndCgroup] ends what is left.
 //
 // The supervisor holds the node's lock for as long as it lives, and the command does not, so that no daemon keeps the
 // lock: whoever gets it next knows that nothing of the command is at work any more.
@@ -37,8 +37,8 @@ type request struct {
 	User      *account      // nil: that of the session
 	Timeout   time.Duration // from the start to SIGTERM; 0 or less is none
 	Merge     bool          // standard error goes where standard output goes, in the order in which the command writes
-	// Finish lets the command run to its end, or to its timeout, when the session is gone or does not want to wait: cutting
-	// it would do more harm.
+	// Finish lets the command run to its end, or to its timeout, when the session is gone or does not want to wait:
+	// cutting it would do more harm.
 	Finish bool
 	// Cgroup is one that [NewCgroup] made for the command; empty is none. What lives on after the command is moved out of
 	// it.

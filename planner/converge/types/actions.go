@@ -20,7 +20,7 @@ var actions = map[string]Type{
 	"shell":  shellType{},
 }
 
-// All holds all that a catalog may name.
+// All holds all that a manifest may name.
 var All = func() map[string]Type {
 	all := maps.Clone(configuration)
 	maps.Copy(all, actions)

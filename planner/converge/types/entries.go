@@ -120,9 +120,9 @@ func (e *entries) inherit(s *Session) error {
 	return err
 }
 
-// handOver gives the duty to remove a file, which its own resource is about to leave, to an entry in it; ok is false
-// when there is none.
-func handOver(s *Session, path string) (ok bool, err error) {
+// transferFile gives the duty to remove a file, which its own resource is about to leave, to an entry in it; ok is
+// false when there is none.
+func transferFile(s *Session, path string) (ok bool, err error) {
 	return othersIn(s, path, func(e *ledger.Entry, other entries) (bool, error) {
 		if !other.File {
 			return true, nil

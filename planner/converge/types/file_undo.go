@@ -190,7 +190,7 @@ func (fileType) undo(_ context.Context, s *Session, _ string, b *fileBefore) err
 	}
 	switch b.Kind {
 	case fileAbsent:
-		if taken, err := handOver(s, b.Path); taken || err != nil {
+		if taken, err := transferFile(s, b.Path); taken || err != nil {
 			return err // a setting in it stays
 		}
 		return s.Remove(b.Path)

@@ -28,7 +28,7 @@ func wantPackage(r resource.Resource) packageWant {
 	return w
 }
 
-// Prefetch remembers what the catalog wants, so that Capture can look at one transaction as a whole, and asks for the
+// Prefetch remembers what the manifest wants, so that Capture can look at one transaction as a whole, and asks for the
 // newest versions of all packages with ensure = latest at once.
 func (packageType) Prefetch(ctx context.Context, s *Session, rs []resource.Resource) error {
 	latest := map[string][]string{}

@@ -13,9 +13,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
-// capture records what the transaction is going to bring and to take. All packages that the catalog installs are looked
-// at as one transaction, since they will be one: what one brings may serve another, and the last of them to be undone
-// takes it along.
+// capture records what the transaction is going to bring and to take. All packages that the manifest installs are
+// looked at as one transaction, since they will be one: what one brings may serve another, and the last of them to be
+// undone takes it along.
 func (a apt) capture(
 	ctx context.Context, s *Session, want packageWant, differs bool, alongside []packageWant, b *packageBefore,
 ) error {
@@ -216,7 +216,7 @@ func (a apt) takeAway(ctx context.Context, s *Session, b packageBefore) error {
 			return err
 		}
 	}
-	return handOverCompanions(s, others, staying, b.Without)
+	return transferCompanions(s, others, staying, b.Without)
 }
 
 // noteLeaving writes into the ledger on the disk which companions are about to go: apt forgets why they are there

@@ -74,10 +74,10 @@ func sortedUnion(a, b []string) []string {
 	return slices.Compact(out)
 }
 
-// handOverCompanions writes companions that stay because others need them into the record of the first package that
+// transferCompanions writes companions that stay because others need them into the record of the first package that
 // slipway installed and that is still there, so that they go with it, or are handed on. Without such a package they
 // stay, marked as installed for others.
-func handOverCompanions(s *Session, others []packageRecord, came, without []string) error {
+func transferCompanions(s *Session, others []packageRecord, came, without []string) error {
 	for _, o := range others {
 		if o.before.Present || len(came) == 0 {
 			continue

@@ -145,8 +145,8 @@ func (t table) take(line, from string, parts []string) string {
 }
 
 // undo brings former lines back in place of slipway's, the first of those found. Further ones are not slipway's and
-// stay; a former line that is among them is back already. fields are what slipway changed in its line, besides the first
-// part.
+// stay; a former line that is among them is back already. fields are what slipway changed in its line, besides the
+// first part.
 func (t table) undo(l lines, found []span, former []block, fields []string) lines {
 	if len(found) == 0 || len(former) == 0 {
 		return l.restore(found, former, 1)

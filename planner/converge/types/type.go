@@ -115,12 +115,12 @@ type Prefetcher interface {
 }
 
 // Batcher is implemented by types that apply many resources at once for little more than the cost of one (one package
-// transaction). rs follow each other in the catalog, differ, and have no requirement among them. The errors answer rs
+// transaction). rs follow each other in the manifest, differ, and have no requirement among them. The errors answer rs
 // one by one.
 type Batcher interface {
 	ApplyBatch(ctx context.Context, s *Session, rs []resource.Resource) []error
-	// Overtakes reports whether resources of the type may be applied before one of another type that comes before them in the
-	// catalog and that they do not require.
+	// Overtakes reports whether resources of the type may be applied before one of another type that comes before them in
+	// the manifest and that they do not require.
 	Overtakes(other resource.Resource) bool
 }
 

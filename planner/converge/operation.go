@@ -15,8 +15,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// job is one item of a catalog on its way through a session.
-type job struct {
+// operation is one item of a manifest on its way through a session.
+type operation struct {
 	Item
 	id     resource.ID
 	typ    types.Type         // nil when the type is not known
@@ -27,7 +27,7 @@ type job struct {
 	// resolved is the object under its one name at the start of the session.
 	resolved object
 	// follows is the one that looked after the object until now, and is about to leave it.
-	follows  *job
+	follows  *operation
 	followed bool
 
 	started time.Time
@@ -40,13 +40,14 @@ type job struct {
 	done    bool // result is final
 }
 
-// plan turns the items into jobs and finds what is wrong with them. It trusts nothing that came from the controller.
-func (x *session) plan() []*job {
+// plan turns the items into operations and finds what is wrong with them. It trusts nothing that came from the
+// controller.
+func (x *session) plan() []*operation {
 	seen := map[resource.ID]bool{}
-	jobs := make([]*job, len(x.catalog.Items))
-	for i, item := range x.catalog.Items {
-		j := &job{Item: item, id: item.ID(), typ: x.types[item.Type]}
-		jobs[i] = j
+	operations := make([]*operation, len(x.manifest.Items))
+	for i, item := range x.manifest.Items {
+		j := &operation{Item: item, id: item.ID(), typ: x.types[item.Type]}
+		operations[i] = j
 		switch {
 		case j.typ == nil:
 			j.wrong = fmt.Errorf("type %q is not known on the node; known are %s",
@@ -54,19 +55,19 @@ func (x *session) plan() []*job {
 		case item.Title == "":
 			j.wrong = errors.New("the resource has no title")
 		case seen[j.id]:
-			j.wrong = errors.New("the resource is in the catalog twice; it must be there once")
+			j.wrong = errors.New("the resource is in the manifest twice; it must be there once")
 		case !item.Remove:
-			j.wrong = x.unfit(j)
+			j.wrong = x.validate(j)
 		}
 		seen[j.id] = true
 	}
-	x.keepApart(jobs)
-	x.undoFirst(jobs)
-	return jobs
+	x.findConflicts(operations)
+	x.sortRemovals(operations)
+	return operations
 }
 
-// unfit returns why a resource cannot be handled on this node, and brings it into its one form.
-func (x *session) unfit(j *job) error {
+// validate returns why a resource cannot be handled on this node, and brings it into its one form.
+func (x *session) validate(j *operation) error {
 	declared := j.typ.Schema()
 	if wrong := declared.Validate(j.Resource); len(wrong) > 0 {
 		texts := make([]string, len(wrong))
@@ -80,9 +81,9 @@ func (x *session) unfit(j *job) error {
 		j.Digest = resource.Digest(j.Resource)
 	}
 	_, acts := j.typ.(types.Acting)
-	if owner := x.ledger.OtherSite(x.catalog.Site, j.id); owner != "" && !acts {
+	if owner := x.ledger.OtherSite(x.manifest.Site, j.id); owner != "" && !acts {
 		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them",
-			owner, x.catalog.Site)
+			owner, x.manifest.Site)
 	}
 	if declared.Target != nil {
 		j.object, j.aim = declared.Target(j.Resource)
@@ -94,22 +95,22 @@ func (x *session) unfit(j *job) error {
 }
 
 // finish makes an outcome final.
-func (j *job) finish(status Status) {
+func (j *operation) finish(status Status) {
 	j.result.Status, j.done, j.ended = status, true, time.Now()
 }
 
-func (j *job) fail(err error) {
+func (j *operation) fail(err error) {
 	j.result.Message = err.Error()
 	j.finish(Failed)
 }
 
-func (j *job) skip(why string) {
+func (j *operation) skip(why string) {
 	j.result.Message = why
 	j.finish(Skipped)
 }
 
-// start makes a job the one at work.
-func (x *session) start(j *job) {
+// start makes an operation the one at work.
+func (x *session) start(j *operation) {
 	if j.log == nil {
 		j.started, j.log = time.Now(), &system.Tail{Limit: system.OutputLimit}
 	}
@@ -122,9 +123,9 @@ const (
 	messageLimit    = 1024
 )
 
-// conceal takes secrets, and what acts on terminals, out of a result, and bounds it. It does not rely on the types,
+// redact takes secrets, and what acts on terminals, out of a result, and bounds it. It does not rely on the types,
 // whose errors repeat what commands print.
-func (j *job) conceal(r *Result) {
+func (j *operation) redact(r *Result) {
 	if j.log != nil {
 		r.Output = j.log.String()
 	}
@@ -194,11 +195,11 @@ func guarded[T any](typ string, call func() (T, error)) (value T, err error) {
 }
 
 // check asks the type how the node differs, after it had the chance to learn about all items still to come at once.
-func (x *session) check(ctx context.Context, j *job) ([]types.Difference, error) {
+func (x *session) check(ctx context.Context, j *operation) ([]types.Difference, error) {
 	if p, ok := j.typ.(types.Prefetcher); ok {
 		if at, done := x.prefetched[j.Type]; !done || at != x.sys.Generation {
 			var rs []resource.Resource
-			for _, other := range x.jobs {
+			for _, other := range x.operations {
 				if other.Type == j.Type && other.wrong == nil && !other.Remove && !other.RefreshOnly &&
 					(!other.done || other == j) {
 					rs = append(rs, other.Resource)
