@@ -41,11 +41,7 @@ func Cron() resource.Schema {
 		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, however these are written, or with the title as Puppet's name, is taken over.",
 		Parameters: parameters,
 		Check: func(r resource.Resource) []invalid.Error {
-			var errs []invalid.Error
-			if !WantsAbsent(r) && !r.Parameters.Has("command") {
-				errs = append(errs, invalid.Error{Attribute: "command", Code: invalid.MissingParameter,
-					Message: "is required unless ensure is absent"})
-			}
+			errs := neededUnlessAbsent(r, "command")
 			if r.Parameters.Has("special") {
 				for _, f := range CronFields {
 					if r.Parameters.Has(f.Name) {

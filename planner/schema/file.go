@@ -39,7 +39,7 @@ func File() resource.Schema {
 				Description: "Let a directory, with everything in it, give way to a file or link, or be removed. Its content is not kept. Default: false."},
 		},
 		Check:  checkFile,
-		Target: fileTarget,
+		Target: func(r resource.Resource) (name, aim string) { return FilePath(r), "" },
 	}
 }
 
@@ -149,6 +149,3 @@ func FileEnsure(r resource.Resource) string {
 
 // FilePath returns the path that r manages.
 func FilePath(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }
-
-// fileTarget is the path.
-func fileTarget(r resource.Resource) (name, aim string) { return FilePath(r), "" }

@@ -21,10 +21,7 @@ func Group() resource.Schema {
 				Description: "Take the id from the range for the system when the group is made. Default: false."},
 		},
 		Check: func(r resource.Resource) []invalid.Error {
-			if err := checkAccountName(AccountName(r)); err != nil {
-				return []invalid.Error{{Attribute: "name", Message: err.Error()}}
-			}
-			return nil
+			return errorOf("name", checkAccountName(AccountName(r)))
 		},
 		Target: groupTarget,
 	}

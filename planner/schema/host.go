@@ -26,14 +26,10 @@ func Host() resource.Schema {
 				Description: "A comment at the end of the line. Default: the one that is there."},
 		},
 		Check: func(r resource.Resource) []invalid.Error {
-			if err := CheckHostName(r.Title); err != nil {
-				return []invalid.Error{{Attribute: "title", Message: err.Error()}}
+			if errs := errorOf("title", CheckHostName(r.Title)); errs != nil {
+				return errs
 			}
-			if WantsAbsent(r) || r.Parameters.Has("ip") {
-				return nil
-			}
-			return []invalid.Error{{Attribute: "ip", Code: invalid.MissingParameter,
-				Message: "is required unless ensure is absent"}}
+			return neededUnlessAbsent(r, "ip")
 		},
 		Target: hostTarget,
 	}

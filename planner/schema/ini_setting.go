@@ -67,15 +67,11 @@ func checkIniFrame(value any) error {
 }
 
 func checkIniSetting(r resource.Resource) []invalid.Error {
-	var errs []invalid.Error
+	errs := neededUnlessAbsent(r, "value")
 	fail := func(parameter, message string) {
 		errs = append(errs, invalid.Error{Attribute: parameter, Message: message})
 	}
 	p := IniPlaceOf(r)
-	if !WantsAbsent(r) && !r.Parameters.Has("value") {
-		errs = append(errs, invalid.Error{Attribute: "value", Code: invalid.MissingParameter,
-			Message: "is required unless ensure is absent"})
-	}
 	if p.Setting == "" {
 		fail("setting", "must not be empty")
 		return errs

@@ -35,13 +35,9 @@ func Mount() resource.Schema {
 			if err := checkShortest(r.Title); err != nil {
 				errs = append(errs, invalid.Error{Attribute: "title", Message: err.Error() + "; it is the mount point"})
 			}
-			if !WantsAbsent(r) && !r.Parameters.Has("device") {
-				errs = append(errs, invalid.Error{Attribute: "device", Code: invalid.MissingParameter,
-					Message: "is required unless ensure is absent"})
-			}
-			return errs
+			return append(errs, neededUnlessAbsent(r, "device")...)
 		},
-		Target: mountTarget,
+		Target: func(r resource.Resource) (name, aim string) { return r.Title, "" },
 	}
 }
 
@@ -59,6 +55,3 @@ func checkMountNumber(value any) error {
 	}
 	return nil
 }
-
-// mountTarget is the mount point.
-func mountTarget(r resource.Resource) (name, aim string) { return r.Title, "" }

@@ -27,10 +27,7 @@ func Package() resource.Schema {
 			return name, variant
 		},
 		Check: func(r resource.Resource) []invalid.Error {
-			if err := checkPackageName(PackageName(r)); err != nil {
-				return []invalid.Error{{Attribute: "name", Message: err.Error()}}
-			}
-			return nil
+			return errorOf("name", checkPackageName(PackageName(r)))
 		},
 		Target: packageTarget,
 	}

@@ -3,7 +3,10 @@
 // needs nothing more of them, and package converge, which checks and applies them on nodes, builds on it.
 package schema
 
-import "github.com/slipway/terraform-provider-slipway/planner/resource"
+import (
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
 
 // MostResources bounds the resources of one site on one node: those of a manifest, and those in the ledger.
 const MostResources = 10_000
@@ -11,6 +14,22 @@ const MostResources = 10_000
 // TitleRoom returns how many bytes the titles of so many resources of a site on a node may have together. A node that
 // reports far more is given up.
 func TitleRoom(resources int) int { return 128<<10 + 400*resources }
+
+// errorOf returns what is wrong with an attribute, nothing when err is nil.
+func errorOf(attribute string, err error) []invalid.Error {
+	if err == nil {
+		return nil
+	}
+	return []invalid.Error{{Attribute: attribute, Message: err.Error()}}
+}
+
+// neededUnlessAbsent returns an error when a parameter is missing that only a resource with ensure = absent may lack.
+func neededUnlessAbsent(r resource.Resource, parameter string) []invalid.Error {
+	if WantsAbsent(r) || r.Parameters.Has(parameter) {
+		return nil
+	}
+	return []invalid.Error{{Attribute: parameter, Code: invalid.MissingParameter, Message: "is required unless ensure is absent"}}
+}
 
 // Types returns the schema of every configuration resource type by name. The table stands in the function, so that the
 // helper, which has tables of its own, does not carry it. A new type is one new file and one line here.

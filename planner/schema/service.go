@@ -39,10 +39,7 @@ func checkServiceName(v any) error {
 }
 
 func checkService(r resource.Resource) []invalid.Error {
-	var errs []invalid.Error
-	if err := checkServiceName(r.Parameters.StringOr("name", r.Title)); err != nil {
-		errs = append(errs, invalid.Error{Attribute: "name", Message: err.Error()})
-	}
+	errs := errorOf("name", checkServiceName(r.Parameters.StringOr("name", r.Title)))
 	masked := r.Parameters.String("enable") == "mask"
 	if masked && r.Parameters.String("ensure") == "running" {
 		errs = append(errs, invalid.Error{Attribute: "enable", Message: `"mask" keeps the service from being started; use ensure = "stopped" with it`})

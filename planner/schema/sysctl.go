@@ -24,10 +24,8 @@ func Sysctl() resource.Schema {
 				Description: "Whether a file in /etc/sysctl.d sets it at boot too. A file that `sysctl --system` reads later and that sets another value is an error. Default: true."},
 		},
 		Check: func(r resource.Resource) []invalid.Error {
-			if _, err := SysctlPath(r.Title); err != nil {
-				return []invalid.Error{{Attribute: "title", Message: err.Error()}}
-			}
-			return nil
+			_, err := SysctlPath(r.Title)
+			return errorOf("title", err)
 		},
 		Target: sysctlTarget,
 	}

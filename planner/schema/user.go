@@ -84,10 +84,7 @@ func checkHash(v any) error {
 }
 
 func checkUser(r resource.Resource) []invalid.Error {
-	var errs []invalid.Error
-	if err := checkAccountName(AccountName(r)); err != nil {
-		errs = append(errs, invalid.Error{Attribute: "name", Message: err.Error()})
-	}
+	errs := errorOf("name", checkAccountName(AccountName(r)))
 	if r.Parameters.Has("membership") && !r.Parameters.Has("groups") {
 		errs = append(errs, invalid.Error{Attribute: "membership", Message: "says how groups is meant, and groups is not given; give groups, `[]` for none"})
 	}

@@ -277,10 +277,10 @@ func (packageType) Resume(
 		return nil, packageError(w, err)
 	}
 	var was string
-	if undo {
-		was, err = m.finish(ctx, s)
+	if r, ok := m.(restorer); ok && !undo {
+		was, err = r.restore(ctx, s, *b)
 	} else {
-		was, err = m.restore(ctx, s, *b)
+		was, err = m.finish(ctx, s)
 	}
 	if err == nil {
 		err = companionsInOrder(ctx, s, m, *b)

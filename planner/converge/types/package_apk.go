@@ -13,7 +13,7 @@ import (
 )
 
 // apk is Alpine's package manager. What is installed is read from its own database.
-type apk struct{}
+type apk struct{ selfReliant }
 
 // apkDatabases are the places of the database: newer systems keep it below /usr.
 var apkDatabases = []string{"/lib/apk/db/installed", "/usr/lib/apk/db/installed"}
@@ -120,11 +120,6 @@ func parseAPKVersion(text string, names []string) map[string]string {
 	return newest
 }
 
-// known leaves it to the transaction, which refreshes the index when that lacks something.
-func (apk) known(_ context.Context, _ *Session, wants []packageWant) []error {
-	return make([]error, len(wants))
-}
-
 func (a apk) transact(ctx context.Context, s *Session, wants []packageWant) error {
 	var add, upgrade, del, fix []string
 	for _, w := range wants {
@@ -147,20 +142,17 @@ func (a apk) transact(ctx context.Context, s *Session, wants []packageWant) erro
 			add = append(add, w.name)
 		}
 	}
-	var errs []error
-	if len(del) > 0 {
-		errs = append(errs, mustRun(ctx, s, apkCommand(append([]string{"del", "--purge", "--"}, del...)...)))
+	run := func(packages []string, verb ...string) error {
+		if len(packages) == 0 {
+			return nil
+		}
+		args := slices.Concat(verb, []string{"--"}, packages)
+		if verb[0] == "add" {
+			return a.add(ctx, s, args)
+		}
+		return mustRun(ctx, s, apkCommand(args...))
 	}
-	if len(fix) > 0 {
-		errs = append(errs, mustRun(ctx, s, apkCommand(append([]string{"fix", "--"}, fix...)...)))
-	}
-	if len(add) > 0 {
-		errs = append(errs, a.add(ctx, s, append([]string{"add", "--"}, add...)))
-	}
-	if len(upgrade) > 0 {
-		errs = append(errs, a.add(ctx, s, append([]string{"add", "--upgrade", "--"}, upgrade...)))
-	}
-	return errors.Join(errs...)
+	return errors.Join(run(del, "del", "--purge"), run(fix, "fix"), run(add, "add"), run(upgrade, "add", "--upgrade"))
 }
 
 // add runs a command that installs, and once more after a refresh of the index when that lacks something.
@@ -194,16 +186,6 @@ func (apk) add(ctx context.Context, s *Session, args []string) error {
 	}
 	*fresh = true
 	return mustRun(ctx, s, c)
-}
-
-// capture needs nothing more, see undo.
-func (apk) capture(context.Context, *Session, packageWant, bool, []packageWant, *packageBefore) error {
-	return nil
-}
-
-// restore has no more to do than finish.
-func (a apk) restore(ctx context.Context, s *Session, _ packageBefore) (was string, err error) {
-	return a.finish(ctx, s)
 }
 
 // finish repairs the packages that apk has marked as broken. It writes its database at the end of a transaction only,

@@ -11,7 +11,7 @@ import (
 )
 
 // dnf is the package manager of Fedora and its kin. What is installed is read through rpm.
-type dnf struct{}
+type dnf struct{ selfReliant }
 
 // rpmPackage is one package that rpm knows.
 type rpmPackage struct {
@@ -132,11 +132,6 @@ func parseCheckUpdate(text string) map[string]string {
 	return newest
 }
 
-// known leaves it to the transaction: dnf refreshes its index by itself.
-func (dnf) known(_ context.Context, _ *Session, wants []packageWant) []error {
-	return make([]error, len(wants))
-}
-
 func dnfCommand(args ...string) system.Command {
 	return system.Command{Argv: append([]string{"dnf", "-y", "-q"}, args...), Timeout: packageTimeout}
 }
@@ -159,16 +154,13 @@ func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) erro
 			install = append(install, w.name)
 		}
 	}
-	var errs []error
-	if len(remove) > 0 {
-		errs = append(errs, mustRun(ctx, s, dnfCommand(append([]string{"remove", "--"}, remove...)...)))
+	run := func(verb string, packages []string) error {
+		if len(packages) == 0 {
+			return nil
+		}
+		return mustRun(ctx, s, dnfCommand(append([]string{verb, "--"}, packages...)...))
 	}
-	if all := append(install, pinned...); len(all) > 0 {
-		errs = append(errs, mustRun(ctx, s, dnfCommand(append([]string{"install", "--"}, all...)...)))
-	}
-	if len(upgrade) > 0 {
-		errs = append(errs, mustRun(ctx, s, dnfCommand(append([]string{"upgrade", "--"}, upgrade...)...)))
-	}
+	errs := []error{run("remove", remove), run("install", append(install, pinned...)), run("upgrade", upgrade)}
 	// install does not go back to an older version.
 	for _, w := range wants {
 		state, err := d.state(ctx, s, w.name)
@@ -181,17 +173,6 @@ func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) erro
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// capture needs nothing more: dnf itself remembers which packages came along for others, and takes them away with the
-// last of those.
-func (dnf) capture(context.Context, *Session, packageWant, bool, []packageWant, *packageBefore) error {
-	return nil
-}
-
-// restore leaves the rest to the transaction that follows: finish ends a removal.
-func (d dnf) restore(ctx context.Context, s *Session, _ packageBefore) (was string, err error) {
-	return d.finish(ctx, s)
 }
 
 // finish repeats the last transaction when that was cut off: dnf then does what was not done, and corrects why each

@@ -33,10 +33,26 @@ type packageManager interface {
 	// finish completes what an interrupted transaction left unfinished, and describes that; it is empty when there is
 	// nothing. That a single package cannot be completed is no error: the state of the package says it.
 	finish(ctx context.Context, s *Session) (was string, err error)
-	// restore is finish for packages that are to stay, and brings back what an undo that was cut off has half removed.
-	restore(ctx context.Context, s *Session, b packageBefore) (was string, err error)
 	// undo brings back b.
 	undo(ctx context.Context, s *Session, b packageBefore) error
+}
+
+// restorer is implemented by package managers of which an undo that was cut off leaves more to do than an installation.
+type restorer interface {
+	// restore is finish for packages that are to stay, and brings back what an undo that was cut off has half removed.
+	restore(ctx context.Context, s *Session, b packageBefore) (was string, err error)
+}
+
+// selfReliant is what dnf and apk have in common: they refresh their index by themselves, where a transaction needs
+// that, and remember which packages came along for others, and take them away with the last of those.
+type selfReliant struct{}
+
+func (selfReliant) known(_ context.Context, _ *Session, wants []packageWant) []error {
+	return make([]error, len(wants))
+}
+
+func (selfReliant) capture(context.Context, *Session, packageWant, bool, []packageWant, *packageBefore) error {
+	return nil
 }
 
 // packageManagers is the table of package managers, with where each one's program is. The first that is there is the
