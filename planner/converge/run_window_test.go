@@ -250,7 +250,7 @@ func TestHealthCheck(t *testing.T) {
 				}
 				return commands(ctx, c)
 			}
-			_, summary := w.session(t.Context(), Catalog{Mode: test.mode, Items: test.items,
+			_, summary := w.session(t.Context(), Manifest{Mode: test.mode, Items: test.items,
 				Health: &HealthCheck{Command: "works", Timeout: time.Second, Retries: test.retries, Interval: time.Millisecond}})
 			message := ""
 			if summary.Error != nil && summary.Error.Code == CodeHealth {

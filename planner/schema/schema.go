@@ -28,7 +28,9 @@ func neededUnlessAbsent(r resource.Resource, parameter string) []invalid.Error {
 	if WantsAbsent(r) || r.Parameters.Has(parameter) {
 		return nil
 	}
-	return []invalid.Error{{Attribute: parameter, Code: invalid.MissingParameter, Message: "is required unless ensure is absent"}}
+	return []invalid.Error{{
+		Attribute: parameter, Code: invalid.MissingParameter, Message: "is required unless ensure is absent",
+	}}
 }
 
 // Types returns the schema of every configuration resource type by name. The table stands in the function, so that the
