@@ -92,7 +92,7 @@ func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
 // refusing is an executor that tries to reach a node until the session is given up, and says why the last try failed.
 type refusing struct{ *stamped }
 
-func (r refusing) Converge(ctx context.Context, n site.Node, c converge.Catalog,
+func (r refusing) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	if n.Name != "hung" {
 		return r.stamped.Converge(ctx, n, c, each)
