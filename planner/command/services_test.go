@@ -182,7 +182,9 @@ func TestServicesRefuse(t *testing.T) {
 		{"diagnose ntp --failure-lookbehind -1", dir, statusInvalid, "must be 0 or more"},
 		{"log ntp -n 0", dir, statusInvalid, "--limit 0: must be at least 1"},
 		{"list -o xml", dir, statusInvalid, "must be table or json"},
-		{"list", filepath.Join(dir, "none"), statusFailed, "there is no journal directory"},
+		{"list", filepath.Join(dir, "none"), statusInvalid, "there is no journal directory"},
+		{"list --site lon1", filepath.Join(dir, "none"), statusInvalid, "there is no journal directory"},
+		{"list", t.TempDir(), statusInvalid, "holds no journal"},
 		{"list --site lon2", dir, statusInvalid, "holds no journal of it"},
 	} {
 		out, errOut, status := answer(t, "", append(append([]string{"services"}, strings.Fields(c.args)...),

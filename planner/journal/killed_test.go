@@ -3,6 +3,7 @@ package journal
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -194,6 +195,33 @@ func TestAKillWhileTheJournalIsMade(t *testing.T) {
 }
 
 // A user who cannot use a journal considers deleting it: the error says what that costs.
+// TestDatabaseOfAnotherProgram: its error says what it is and what deleting it costs, whatever its version and whoever
+// opens it; and nothing is changed in it.
+func TestDatabaseOfAnotherProgram(t *testing.T) {
+	for _, version := range []int{0, 3, 99} {
+		file := filepath.Join(t.TempDir(), "lon1.db")
+		db, err := sql.Open("sqlite", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(t.Context(), fmt.Sprintf("CREATE TABLE moz_places (a); CREATE TABLE b (a); PRAGMA user_version = %d", version)); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for what, open := range map[string]func(context.Context, string) (*Store, error){"write": Open, "read": OpenExisting} {
+			_, err := open(t.Context(), file)
+			for _, want := range []string{file, "a SQLite database of another program, with the tables b, moz_places",
+				"Deleting it costs what that program has in it", "choose another journal_directory"} {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("version %d, opened to %s: no %q in %v", version, what, want, err)
+				}
+			}
+		}
+	}
+}
+
 func TestErrorsOfTheFileNameTheCostOfDeletingIt(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.db")
