@@ -56,7 +56,7 @@ type missingError struct{ error }
 func (missingError) Is(target error) bool { return target == fs.ErrNotExist }
 
 func missingJournal(format string, args ...any) error {
-	return missingError{fmt.Errorf(format, args...)}
+	return inputError(missingError{fmt.Errorf(format, args...)})
 }
 
 // journalFlags select the journal.
@@ -88,8 +88,8 @@ func (f *journalFlags) file() (string, error) {
 	case len(sites) == 0:
 		return "", missingJournal("the directory %q holds no journal: no site was applied from here yet", f.directory)
 	case f.site != "" && !slices.Contains(sites, f.site):
-		return "", inputError(missingJournal("--site %q: the directory %q holds no journal of it; it holds those of %s",
-			f.site, f.directory, strings.Join(sites, ", ")))
+		return "", missingJournal("--site %q: the directory %q holds no journal of it; it holds those of %s",
+			f.site, f.directory, strings.Join(sites, ", "))
 	case f.site != "":
 		return journal.File(f.directory, f.site), nil
 	case len(sites) == 1:

@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -105,8 +104,27 @@ const (
 	withProcesses = 3
 )
 
-// errForeign means that a database is not a journal.
-var errForeign = errors.New("is the database of something else; move it away or choose another journal_directory")
+// foreignError means that a database is not a journal. It names its first tables.
+type foreignError []string
+
+func (e foreignError) Error() string {
+	return "is a SQLite database of another program, with the tables " + strings.Join(e, ", ") +
+		". Deleting it costs what that program has in it: move it away, or choose another journal_directory"
+}
+
+// foreign returns the names of the first tables of a database that is not a journal; none of one that is, or is empty.
+func foreign(ctx context.Context, db interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) (foreignError, error) {
+	var names string
+	err := db.QueryRowContext(ctx, `SELECT coalesce(group_concat(name), '') FROM (SELECT name FROM sqlite_master
+WHERE type = 'table' AND ((SELECT user_version FROM pragma_user_version) < 1 OR
+NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'runs')) ORDER BY name LIMIT 8)`).Scan(&names)
+	if err != nil || names == "" {
+		return nil, err
+	}
+	return strings.Split(names, ","), nil
+}
 
 // emptyError means that the database has no content, because a run was killed before its first transaction. It counts
 // as fs.ErrNotExist.
@@ -127,15 +145,14 @@ func (s *Store) check(ctx context.Context) (err error) {
 	if s.schema, err = s.version(ctx); err != nil {
 		return err
 	}
-	var tables int
-	if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
-		return err
-	}
+	tables, err := foreign(ctx, s.db)
 	switch {
-	case s.schema == 0 && tables == 0:
-		return emptyError{}
+	case err != nil:
+		return err
+	case len(tables) > 0:
+		return tables
 	case s.schema < 1:
-		return errForeign
+		return emptyError{}
 	case s.schema > len(schemas):
 		return fmt.Errorf("has version %d, written by a newer slipway; this slipway reads versions 1 to %d. Use the newer one", s.schema, len(schemas))
 	}
@@ -145,23 +162,23 @@ func (s *Store) check(ctx context.Context) (err error) {
 // migrate creates the schema, or upgrades that of an older slipway, in one transaction.
 func (s *Store) migrate(ctx context.Context) error {
 	err := s.transact(ctx, func(tx *sql.Tx) error {
-		var version, tables int
+		var version int
 		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
-			return err
-		}
+		tables, err := foreign(ctx, tx)
 		switch {
+		case err != nil:
+			return err
+		case len(tables) > 0:
+			return tables
 		case version == len(schemas):
 			return nil
-		case version > len(schemas):
+		case version > len(schemas), version < 0:
 			return fmt.Errorf("has version %d, written by a newer slipway; this one knows version %d. Use the newer one",
 				version, len(schemas))
-		case version < 0 || version == 0 && tables > 0:
-			return errForeign
 		}
-		_, err := tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d;", strings.Join(schemas[version:], ""),
+		_, err = tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d;", strings.Join(schemas[version:], ""),
 			len(schemas)))
 		return err
 	})

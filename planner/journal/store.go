@@ -145,10 +145,11 @@ func open(ctx context.Context, file, mode string) (*Store, error) {
 func (s *Store) failed(err error) error {
 	var busy *BusyError
 	var conflict *ConflictError
+	var tables foreignError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.Is(err, errForeign),
+	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.As(err, &tables),
 		errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("journal %s: %w", s.file, err)

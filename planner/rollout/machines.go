@@ -334,7 +334,7 @@ func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
 	patient := func(string) time.Duration { return wait }
 	ask := func(asking context.Context, name string) error {
 		if ctx.Err() != nil || d.cancellation.stopped() {
-			return nil
+			return errNoAnswer
 		}
 		summary, err := d.contact(asking, d.wanted[name], d.catalog(converge.Prepare, nil), func(converge.Result) {})
 		if err != nil && d.cancellation.stopped() {
