@@ -343,7 +343,7 @@ func (m *Machine) try(ch *chain) (verdict, error) {
 	case s.Kind == Separation:
 	case !m.wanted(c, ch), c.outside != nil && m.pointless(c.outside, s):
 		return done, nil
-	case c.group != nil && c.gone[s.Node] && s.Kind == Callback: // another one of the phase failed on the node
+	case c.group != nil && s.Kind == Callback && m.node(s.Node).failed: // another one of the phase failed on the node
 		return done, nil
 	case m.stop(), m.spent && c.outside != nil:
 		return cutShort, nil
