@@ -55,12 +55,6 @@ type entityAttributeV0 struct {
 }
 
 func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	text := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
-	flag := func(description string) schema.BoolAttribute {
-		return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
-	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A catalog: types of services, which `slipway_service` takes in `entity`. It connects to nothing. Everything that is wrong with the documents is reported, with document, line and column.",
 		Attributes: map[string]schema.Attribute{
@@ -72,7 +66,7 @@ func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"name":        text("Name of the entity."),
 					"description": text("What the document says of it."),
-					"version":     schema.Int64Attribute{Computed: true, MarkdownDescription: "Version of the entity."},
+					"version":     number("Version of the entity."),
 					"abstract":    flag("Whether it is only there to be extended or embedded: no service is of it."),
 					"lifecycle":   text("Lifecycle that its services go through."),
 					"section":     text("Section of a node in which its tasks stand."),

@@ -4,6 +4,13 @@
 package datasources
 
 import (
+	"encoding/json"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -57,4 +64,67 @@ func texts(list []string) []string {
 		return []string{}
 	}
 	return list
+}
+
+// asked reads the attributes that a data source is given, by their names, and reports whether that went well.
+func asked(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse, into map[string]any) bool {
+	for name, target := range into {
+		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(name), target)...)
+	}
+	return !resp.Diagnostics.HasError()
+}
+
+// answer sets the state: what the data source was given, and of found what the schema has, by its names in JSON.
+// Attributes that are in neither are null.
+func answer(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse, found any) {
+	typ, _ := req.Config.Schema.Type().TerraformType(ctx).(tftypes.Object)
+	members, err := fromJSON(found, typ)
+	given := map[string]tftypes.Value{}
+	if err = errors.Join(err, req.Config.Raw.As(&given)); err != nil {
+		resp.Diagnostics.AddError("The answer cannot be shown", err.Error()+". This is a defect of slipway; please report it.")
+		return
+	}
+	for name, v := range given {
+		if !v.IsNull() {
+			members[name] = v
+		}
+	}
+	resp.State.Raw = tftypes.NewValue(typ, members)
+}
+
+// fromJSON returns the attributes of an object as its JSON has them.
+func fromJSON(v any, typ tftypes.Object) (members map[string]tftypes.Value, err error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	object, err := tftypes.ValueFromJSONWithOpts(text, typ, tftypes.ValueFromJSONOpts{IgnoreUndefinedAttributes: true})
+	if err != nil {
+		return nil, err
+	}
+	err = object.As(&members)
+	return members, err
+}
+
+// The functions below are the attributes that a data source sets.
+
+func text(description string) schema.StringAttribute {
+	return schema.StringAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func flag(description string) schema.BoolAttribute {
+	return schema.BoolAttribute{Computed: true, MarkdownDescription: description}
+}
+
+func number(description string) schema.Int64Attribute {
+	return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
+}
+
+func list(description string) schema.ListAttribute {
+	return schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
+}
+
+func objects(description string, attributes map[string]schema.Attribute) schema.ListNestedAttribute {
+	return schema.ListNestedAttribute{Computed: true, MarkdownDescription: description,
+		NestedObject: schema.NestedAttributeObject{Attributes: attributes}}
 }

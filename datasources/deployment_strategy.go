@@ -2,9 +2,9 @@ package datasources
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/datasourcevalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -101,7 +102,10 @@ func (strategySource) Read(ctx context.Context, req datasource.ReadRequest, resp
 	}
 	m.Order = texts(m.Order)
 	if !m.Documents.IsNull() {
-		m.Groups = groupsValue(groups)
+		if m.Groups, err = groupsValue(ctx, groups); err != nil {
+			resp.Diagnostics.AddError("The groups cannot be shown", err.Error())
+			return
+		}
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
@@ -147,80 +151,27 @@ var (
 )
 
 // groupsValue returns groups with the attributes of slipway_group. What is not given is null.
-func groupsValue(groups []site.Group) types.Dynamic {
-	values := make([]attr.Value, len(groups))
+func groupsValue(ctx context.Context, groups []site.Group) (types.Dynamic, error) {
+	values := make([]any, len(groups))
 	for i, g := range groups {
-		selectors := make([]attr.Value, len(g.Selectors))
-		for j, s := range g.Selectors {
-			selectors[j] = types.ObjectValueMust(selectorType.AttrTypes, map[string]attr.Value{
-				"node_names": textsValue(s.NodeNames), "node_tags": textsValue(s.NodeTags), "node_labels": textsValue(s.NodeLabels),
-				"rack_names": textsValue(s.RackNames),
-			})
+		group, _ := document.PlainOf(g).(map[string]any)
+		if rolling, ok := group["rolling"].(map[string]any); ok {
+			rolling["lock_new_nodes"] = !g.Rolling.SpareNew
 		}
-		values[i] = types.ObjectValueMust(groupType.AttrTypes, map[string]attr.Value{
-			"name": types.StringValue(g.Name), "critical": types.BoolValue(g.Critical),
-			"depends_on_groups": textsValue(g.DependsOn),
-			"selectors":         types.ListValueMust(selectorType, selectors),
-			"success_criteria":  criteriaValue(g.SuccessCriteria), "rolling": rollingValue(g.Rolling),
-			"prepare_timeout": durationValue(g.PrepareTimeout), "deploy_timeout": durationValue(g.DeployTimeout),
-			"on_shortfall": types.StringPointerValue(given(g.OnShortfall)),
-		})
-	}
-	return types.DynamicValue(types.ListValueMust(groupType, values))
-}
-
-func textsValue(list []string) attr.Value {
-	if list == nil {
-		return types.ListNull(types.StringType)
-	}
-	values := make([]attr.Value, len(list))
-	for i, s := range list {
-		values[i] = types.StringValue(s)
-	}
-	return types.ListValueMust(types.StringType, values)
-}
-
-func criteriaValue(c *site.SuccessCriteria) attr.Value {
-	if c == nil {
-		return types.ObjectNull(criteriaType.AttrTypes)
-	}
-	number := func(n *int) attr.Value {
-		if n == nil {
-			return types.Int64Null()
+		if g.Selectors == nil {
+			group["selectors"] = []any{}
 		}
-		return types.Int64Value(int64(*n))
+		values[i] = group
 	}
-	return types.ObjectValueMust(criteriaType.AttrTypes, map[string]attr.Value{
-		"percent_successful_nodes": number(c.PercentSuccessfulNodes),
-		"minimum_successful_nodes": number(c.MinimumSuccessfulNodes), "maximum_failed_nodes": number(c.MaximumFailedNodes),
-	})
-}
-
-func rollingValue(r *site.Rolling) attr.Value {
-	if r == nil {
-		return types.ObjectNull(rollingType.AttrTypes)
+	typ := types.ListType{ElemType: groupType}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return types.DynamicNull(), err
 	}
-	return types.ObjectValueMust(rollingType.AttrTypes, map[string]attr.Value{
-		"max_parallel": types.Int64Value(int64(r.MaxParallel)), "lock": types.StringPointerValue(given(r.Lock)),
-		"unlock": types.StringPointerValue(given(r.Unlock)), "lock_new_nodes": types.BoolValue(!r.SpareNew),
-		"node_order": textsValue(r.NodeOrder), "batches": textsValue(r.Batches), "health_check": checkValue(r.HealthCheck),
-		"soak": durationValue(r.Soak),
-	})
-}
-
-func checkValue(h *site.HealthCheck) attr.Value {
-	if h == nil {
-		return types.ObjectNull(checkType.AttrTypes)
+	value, err := tftypes.ValueFromJSON(text, typ.TerraformType(ctx))
+	if err != nil {
+		return types.DynamicNull(), err
 	}
-	return types.ObjectValueMust(checkType.AttrTypes, map[string]attr.Value{
-		"command": types.StringValue(h.Command), "timeout": durationValue(h.Timeout),
-		"retries": types.Int64Value(int64(h.Retries)), "interval": durationValue(h.Interval),
-	})
-}
-
-func durationValue(d time.Duration) attr.Value {
-	if d == 0 {
-		return types.StringNull()
-	}
-	return types.StringValue(d.String())
+	list, err := typ.ValueFromTerraform(ctx, value)
+	return types.DynamicValue(list), err
 }

@@ -63,12 +63,6 @@ func (planSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *da
 	part := func(description string) schema.DynamicAttribute {
 		return schema.DynamicAttribute{Optional: true, MarkdownDescription: description}
 	}
-	text := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
-	list := func(description string) schema.ListAttribute {
-		return schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
-	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "What a run would do on a site on which nothing is applied yet: groups, phases and tasks in their order. No node is asked, and nothing is done; it never holds the value of a parameter. " +
 			"What a deployment is about to do on nodes as they are is in the `steps` of `slipway_deployment`.",
@@ -89,12 +83,10 @@ func (planSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *da
 			"order": schema.ListNestedAttribute{Computed: true,
 				MarkdownDescription: "The groups in the order in which they are rolled out.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"name": text("Name of the group."), "critical": schema.BoolAttribute{Computed: true,
-						MarkdownDescription: "Whether the run fails when the group does."},
-					"members": list("All nodes that its selectors select, sorted."),
-					"owned":   list("Those of them that it is the first group to hold: the nodes that it works on."),
-					"max_parallel": schema.Int64Attribute{Computed: true,
-						MarkdownDescription: "How many of its nodes are worked on at once, if it is rolling."},
+					"name": text("Name of the group."), "critical": flag("Whether the run fails when the group does."),
+					"members":      list("All nodes that its selectors select, sorted."),
+					"owned":        list("Those of them that it is the first group to hold: the nodes that it works on."),
+					"max_parallel": number("How many of its nodes are worked on at once, if it is rolling."),
 				}}},
 			"phases": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "The phases of the run, in order.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{

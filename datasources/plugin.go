@@ -3,6 +3,7 @@ package datasources
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -11,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -21,69 +23,13 @@ func NewPlugin() datasource.DataSource { return pluginSource{"plugin"} }
 
 type pluginSource struct{ named }
 
-// pluginModelV0 is a plugin. Its attributes are the keys of a plugin's document, beside path.
-type pluginModelV0 struct {
-	Path       types.String      `tfsdk:"path"`
-	Name       string            `tfsdk:"name"`
-	Version    *string           `tfsdk:"version"`
-	Tasks      []stageTaskV0     `tfsdk:"tasks"`
-	GraphTasks []graphTaskV0     `tfsdk:"graph_tasks"`
-	Files      map[string]string `tfsdk:"files"`
-}
-
-type stageTaskV0 struct {
-	Role        []string     `tfsdk:"role"`
-	Stage       string       `tfsdk:"stage"`
-	Type        string       `tfsdk:"type"`
-	Parameters  parametersV0 `tfsdk:"parameters"`
-	FailOnError bool         `tfsdk:"fail_on_error"`
-}
-
-type graphTaskV0 struct {
-	ID          string             `tfsdk:"id"`
-	Type        string             `tfsdk:"type"`
-	Role        []string           `tfsdk:"role"`
-	Groups      []string           `tfsdk:"groups"`
-	Requires    []string           `tfsdk:"requires"`
-	RequiredFor []string           `tfsdk:"required_for"`
-	Tasks       []string           `tfsdk:"tasks"`
-	Parameters  *graphParametersV0 `tfsdk:"parameters"`
-	FailOnError bool               `tfsdk:"fail_on_error"`
-}
-
-type parametersV0 struct {
-	Command  *string `tfsdk:"cmd"`
-	Manifest *string `tfsdk:"puppet_manifest"`
-	Modules  *string `tfsdk:"puppet_modules"`
-	CWD      *string `tfsdk:"cwd"`
-	Timeout  *int64  `tfsdk:"timeout"`
-	Retries  *int64  `tfsdk:"retries"`
-	Interval *int64  `tfsdk:"interval"`
-}
-
-type graphParametersV0 struct {
-	parametersV0
-	Strategy *strategyV0 `tfsdk:"strategy"`
-}
-
-type strategyV0 struct {
-	Type   string `tfsdk:"type"`
-	Amount *int64 `tfsdk:"amount"`
-}
-
 func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	list := func(description string) schema.ListAttribute {
-		return schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
-	}
-	text := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
-	fail := schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether a failure of the task is one of the run."}
+	fail := flag("Whether a failure of the task is one of the run.")
 	graphParameters := parametersAttributes()
 	graphParameters["strategy"] = schema.SingleNestedAttribute{Computed: true,
 		MarkdownDescription: "How the nodes of a group are worked on.", Attributes: map[string]schema.Attribute{
 			"type":   text("`parallel` or `one_by_one`."),
-			"amount": schema.Int64Attribute{Computed: true, MarkdownDescription: "With `parallel`: how many nodes at once."},
+			"amount": number("With `parallel`: how many nodes at once."),
 		}}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A plugin as it stands in its folder: `metadata.yaml` (`name`, `version`), `tasks.yaml`, `deployment_tasks.yaml` and the files below `deployment_scripts/`. " +
@@ -122,14 +68,13 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 
 func parametersAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"cmd":             schema.StringAttribute{Computed: true, MarkdownDescription: "Command of a shell task."},
-		"puppet_manifest": schema.StringAttribute{Computed: true, MarkdownDescription: "Manifest of a Puppet task."},
-		"puppet_modules":  schema.StringAttribute{Computed: true, MarkdownDescription: "Modules of a Puppet task."},
-		"cwd":             schema.StringAttribute{Computed: true, MarkdownDescription: "Folder in which it runs."},
-		"timeout":         schema.Int64Attribute{Computed: true, MarkdownDescription: "Bound on one try, in seconds."},
-		"retries": schema.Int64Attribute{Computed: true,
-			MarkdownDescription: "How often it is tried again after it failed."},
-		"interval": schema.Int64Attribute{Computed: true, MarkdownDescription: "Time between tries, in seconds."},
+		"cmd":             text("Command of a shell task."),
+		"puppet_manifest": text("Manifest of a Puppet task."),
+		"puppet_modules":  text("Modules of a Puppet task."),
+		"cwd":             text("Folder in which it runs."),
+		"timeout":         number("Bound on one try, in seconds."),
+		"retries":         number("How often it is tried again after it failed."),
+		"interval":        number("Time between tries, in seconds."),
 	}
 }
 
@@ -151,58 +96,37 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 		resp.Diagnostics.AddAttributeError(path.Root("path"), "Plugin cannot be read", err.Error())
 		return
 	}
-	m := pluginModel(p)
-	m.Path = folder
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
+	answer(ctx, req, resp, pluginOf(p))
 }
 
-// pluginModel returns the model of a plugin, without its path.
-func pluginModel(p site.Plugin) pluginModelV0 {
-	m := pluginModelV0{Name: p.Name, Version: given(p.Version), Tasks: []stageTaskV0{}, GraphTasks: []graphTaskV0{},
-		Files: p.Files}
+// pluginOf returns a plugin with the keys of a plugin's document.
+func pluginOf(p site.Plugin) map[string]any {
+	tasks, graph := []any{}, []any{}
+	of := func(t any, role []string, parameters any) map[string]any {
+		out, _ := document.PlainOf(t).(map[string]any)
+		out["role"], out["parameters"] = role, parameters
+		return out
+	}
 	for _, t := range p.Tasks {
-		m.Tasks = append(m.Tasks, stageTaskV0{Role: t.Role, Stage: t.Stage, Type: t.Type,
-			Parameters: parametersModel(t.Parameters), FailOnError: t.FailOnError})
+		tasks = append(tasks, of(t, t.Role, t.Parameters))
 	}
 	for _, t := range p.GraphTasks {
-		g := graphTaskV0{ID: t.ID, Type: t.Type, Role: t.Role, Groups: t.Groups, Requires: t.Requires,
-			RequiredFor: t.RequiredFor, Tasks: t.Tasks, FailOnError: t.FailOnError}
+		var parameters map[string]any
 		if len(t.Parameters) > 0 || t.Strategy != (site.Strategy{}) {
-			g.Parameters = &graphParametersV0{parametersV0: parametersModel(t.Parameters), Strategy: strategyModel(t)}
+			parameters = map[string]any{}
+			maps.Copy(parameters, t.Parameters)
 		}
-		m.GraphTasks = append(m.GraphTasks, g)
-	}
-	return m
-}
-
-func parametersModel(p site.Parameters) parametersV0 {
-	text := func(name string) *string {
-		if s, ok := p[name].(string); ok {
-			return &s
+		switch {
+		case t.Type != plugin.Group || t.Strategy == (site.Strategy{}):
+		case t.Strategy.OneByOne:
+			parameters["strategy"] = map[string]any{"type": "one_by_one"}
+		default:
+			parameters["strategy"] = map[string]any{"type": "parallel", "amount": t.Strategy.Amount}
 		}
-		return nil
+		graph = append(graph, of(t, t.Role, parameters))
 	}
-	number := func(name string) *int64 {
-		if n, ok := p[name].(int64); ok {
-			return &n
-		}
-		return nil
-	}
-	return parametersV0{
-		Command: text("cmd"), Manifest: text("puppet_manifest"), Modules: text("puppet_modules"), CWD: text("cwd"),
-		Timeout: number("timeout"), Retries: number("retries"), Interval: number("interval"),
-	}
-}
-
-func strategyModel(t site.GraphTask) *strategyV0 {
-	switch {
-	case t.Type != plugin.Group || t.Strategy == (site.Strategy{}):
-		return nil
-	case t.Strategy.OneByOne:
-		return &strategyV0{Type: "one_by_one"}
-	}
-	amount := int64(t.Strategy.Amount)
-	return &strategyV0{Type: "parallel", Amount: &amount}
+	return map[string]any{"name": p.Name, "version": given(p.Version), "tasks": tasks, "graph_tasks": graph,
+		"files": p.Files}
 }
 
 // given returns nil for an empty text.

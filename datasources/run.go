@@ -22,25 +22,16 @@ type runSource struct{ journals }
 
 var _ datasource.DataSourceWithConfigure = (*runSource)(nil)
 
-type runModelV0 struct {
-	Site      types.String      `tfsdk:"site"`
-	Run       types.String      `tfsdk:"run"`
-	ID        *string           `tfsdk:"id"`
-	Operation *string           `tfsdk:"operation"`
-	Status    *string           `tfsdk:"status"`
-	Started   *string           `tfsdk:"started"`
-	Ended     *string           `tfsdk:"ended"`
-	Digest    *string           `tfsdk:"digest"`
-	Steps     []string          `tfsdk:"steps"`
-	Groups    map[string]string `tfsdk:"groups"`
-	Nodes     map[string]string `tfsdk:"nodes"`
-	Report    *string           `tfsdk:"report"`
+// ranModel is a run with what its events say.
+type ranModel struct {
+	journal.Run
+	Started string            `json:"started"`
+	Ended   string            `json:"ended,omitempty"`
+	Groups  map[string]string `json:"groups"`
+	Nodes   map[string]string `json:"nodes"`
 }
 
 func (s *runSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
-	text := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
 	stages := func(description string) schema.MapAttribute {
 		return schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: description}
 	}
@@ -58,54 +49,54 @@ func (s *runSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 			"started":   text("When it began, RFC 3339, UTC."),
 			"ended":     text("When it ended, RFC 3339, UTC; null while it is running."),
 			"digest":    text("SHA-256 over everything that it was to do."),
-			"steps": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "What it was to do, in order."},
-			"groups": stages("Stage that each group came to: `DEPLOYED`, `FAILED` and so on."),
-			"nodes":  stages("Stage that each node came to."),
-			"report": text("How it went, for people."),
+			"steps":     list("What it was to do, in order."),
+			"groups":    stages("Stage that each group came to: `DEPLOYED`, `FAILED` and so on."),
+			"nodes":     stages("Stage that each node came to."),
+			"report":    text("How it went, for people."),
 		},
 	}
 }
 
 func (s *runSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m runModelV0
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
+	var site, id types.String
+	if !asked(ctx, req, resp, map[string]any{"site": &site, "run": &id}) {
 		return
 	}
-	resp.Diagnostics.Append(s.read(ctx, "Run", m.Site, !m.Run.IsNull(), func(store *journal.Store) error {
-		return m.read(ctx, store)
+	var ran *ranModel
+	resp.Diagnostics.Append(s.read(ctx, "Run", site, !id.IsNull(), func(store *journal.Store) (err error) {
+		ran, err = runOf(ctx, store, id)
+		return err
 	})...)
-	if resp.Diagnostics.HasError() {
-		return
+	switch {
+	case resp.Diagnostics.HasError():
+	case ran == nil:
+		answer(ctx, req, resp, struct{}{})
+	default:
+		answer(ctx, req, resp, ran)
 	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
 // eventsAtOnce bounds how many events are read together.
 const eventsAtOnce = 1000
 
-// read takes the run that the model names from a journal. That there is no run is an error only where one is named.
-func (m *runModelV0) read(ctx context.Context, store *journal.Store) error {
-	run, err := store.Run(ctx, m.Run.ValueString())
-	if errors.Is(err, journal.ErrNoRun) && m.Run.IsNull() {
-		return nil
+// runOf takes a run from a journal. That there is no run is an error only where one is named.
+func runOf(ctx context.Context, store *journal.Store, id types.String) (*ranModel, error) {
+	run, err := store.Run(ctx, id.ValueString())
+	if errors.Is(err, journal.ErrNoRun) && id.IsNull() {
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	started := run.Started.UTC().Format(time.RFC3339)
-	m.ID, m.Operation, m.Status, m.Started, m.Digest, m.Report = &run.ID, &run.Operation, &run.Status, &started,
-		given(run.Digest), given(run.Report)
+	m := &ranModel{Run: run, Started: run.Started.UTC().Format(time.RFC3339), Groups: map[string]string{},
+		Nodes: map[string]string{}}
 	if !run.Ended.IsZero() {
-		ended := run.Ended.UTC().Format(time.RFC3339)
-		m.Ended = &ended
+		m.Ended = run.Ended.UTC().Format(time.RFC3339)
 	}
-	m.Steps, m.Groups, m.Nodes = texts(run.Steps), map[string]string{}, map[string]string{}
 	for after := int64(0); ; {
 		events, err := store.Events(ctx, run.ID, after, eventsAtOnce)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range events {
 			after = e.Seq
@@ -117,7 +108,7 @@ func (m *runModelV0) read(ctx context.Context, store *journal.Store) error {
 			}
 		}
 		if len(events) < eventsAtOnce {
-			return nil
+			return m, nil
 		}
 	}
 }

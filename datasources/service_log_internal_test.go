@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/types"
-
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
@@ -21,8 +19,7 @@ func TestUnknownServiceIsWarnedOf(t *testing.T) {
 		{"mail", known, "A service is in it after the first run"},
 		{"ntp", nil, ""},
 	} {
-		m := serviceLogModelV0{Site: types.StringValue("lon1"), Service: types.StringValue(c.service)}
-		if got := m.unknown(c.known); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+		if got := unknown("lon1", c.service, c.known); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 			t.Errorf("%s: %q", c.service, got)
 		}
 	}

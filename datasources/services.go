@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,33 +26,21 @@ type servicesSource struct{ journals }
 
 var _ datasource.DataSourceWithConfigure = (*servicesSource)(nil)
 
-type servicesModelV0 struct {
-	Site           types.String    `tfsdk:"site"`
-	Entity         types.String    `tfsdk:"entity"`
-	State          types.String    `tfsdk:"state"`
-	IncludeDeleted types.Bool      `tfsdk:"include_deleted"`
-	Services       []serviceFactV0 `tfsdk:"services"`
+// factModel is a version of a service: its revision, the attribute sets as JSON texts, and times to the second.
+type factModel struct {
+	services.Revision
+	Name      string   `json:"name"`
+	Candidate *string  `json:"candidate"`
+	Active    *string  `json:"active"`
+	Rollback  *string  `json:"rollback"`
+	Redacted  []string `json:"redacted"`
+	Updated   string   `json:"updated"`
 }
 
-// serviceFactV0 is the newest version of a service.
-type serviceFactV0 struct {
-	Name          string   `tfsdk:"name"`
-	ID            string   `tfsdk:"id"`
-	Incarnation   int64    `tfsdk:"incarnation"`
-	Entity        string   `tfsdk:"entity"`
-	EntityVersion int64    `tfsdk:"entity_version"`
-	Identity      *string  `tfsdk:"identity"`
-	Lifecycle     string   `tfsdk:"lifecycle"`
-	State         string   `tfsdk:"state"`
-	Label         *string  `tfsdk:"label"`
-	Version       int64    `tfsdk:"version"`
-	Deleted       bool     `tfsdk:"deleted"`
-	Candidate     *string  `tfsdk:"candidate"`
-	Active        *string  `tfsdk:"active"`
-	Rollback      *string  `tfsdk:"rollback"`
-	Redacted      []string `tfsdk:"redacted"`
-	Updated       string   `tfsdk:"updated"`
-	Run           string   `tfsdk:"run"`
+func factOf(v services.Revision) (m factModel, err error) {
+	m = factModel{Revision: v, Name: v.Service, Redacted: texts(v.Redacted), Updated: v.Time.UTC().Format(time.RFC3339)}
+	m.Candidate, m.Active, m.Rollback, err = setTexts(v)
+	return m, err
 }
 
 // fromJournal is the part of the descriptions of data sources about services that says where they look.
@@ -60,11 +49,10 @@ const fromJournal = " as the journal has them, which is in the provider's `journ
 
 func (s *servicesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	attributes := pictureSchema()
-	attributes["name"] = schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the service."}
-	attributes["entity"] = schema.StringAttribute{Computed: true, MarkdownDescription: "Entity that it is an instance of."}
-	attributes["lifecycle"] = schema.StringAttribute{Computed: true, MarkdownDescription: "Name of its lifecycle."}
-	attributes["updated"] = schema.StringAttribute{Computed: true,
-		MarkdownDescription: "When this version was made, RFC 3339, UTC."}
+	attributes["name"] = text("Name of the service.")
+	attributes["entity"] = text("Entity that it is an instance of.")
+	attributes["lifecycle"] = text("Name of its lifecycle.")
+	attributes["updated"] = text("When this version was made, RFC 3339, UTC.")
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The services of a site with their states and attributes," + fromJournal,
 		Attributes: map[string]schema.Attribute{
@@ -75,21 +63,13 @@ func (s *servicesSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 				MarkdownDescription: "Only services in this state of their lifecycle."},
 			"include_deleted": schema.BoolAttribute{Optional: true,
 				MarkdownDescription: "Whether services that were deleted are listed, too, each as it was last. `false` when it is left out."},
-			"services": schema.ListNestedAttribute{Computed: true,
-				NestedObject:        schema.NestedAttributeObject{Attributes: attributes},
-				MarkdownDescription: "The services, sorted by name; `[]` when there are none, also before the first run."},
+			"services": objects("The services, sorted by name; `[]` when there are none, also before the first run.", attributes),
 		},
 	}
 }
 
 // pictureSchema is what services and the records of their history have in common.
 func pictureSchema() map[string]schema.Attribute {
-	text := func(description string) schema.StringAttribute {
-		return schema.StringAttribute{Computed: true, MarkdownDescription: description}
-	}
-	number := func(description string) schema.Int64Attribute {
-		return schema.Int64Attribute{Computed: true, MarkdownDescription: description}
-	}
 	return map[string]schema.Attribute{
 		"id":             text("Id of the instance."),
 		"incarnation":    number("How often a service of this name was made anew before."),
@@ -98,55 +78,37 @@ func pictureSchema() map[string]schema.Attribute {
 		"state":          text("State of the lifecycle, such as `up`."),
 		"label":          text("What the state means: `info`, `success`, `warning` or `danger`; null when the lifecycle does not say."),
 		"version":        number("Version of the service. Every transfer makes a new one."),
-		"deleted":        schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the service is deleted."},
+		"deleted":        flag("Whether the service is deleted."),
 		"candidate":      text("Attributes that are proposed, as JSON for `jsondecode`; null when there are none."),
 		"active":         text("Attributes that are deployed, or being deployed, likewise."),
 		"rollback":       text("Attributes that were active before, likewise."),
-		"redacted": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "Attributes that are missing in the three, because they are sensitive."},
-		"run": text("Id of the run that made this version."),
+		"redacted":       list("Attributes that are missing in the three, because they are sensitive."),
+		"run":            text("Id of the run that made this version."),
 	}
 }
 
 func (s *servicesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	var m servicesModelV0
-	resp.Diagnostics.Append(req.Config.Get(ctx, &m)...)
-	if resp.Diagnostics.HasError() {
+	var site, entity, state types.String
+	var deleted types.Bool
+	if !asked(ctx, req, resp, map[string]any{"site": &site, "entity": &entity, "state": &state,
+		"include_deleted": &deleted}) {
 		return
 	}
-	m.Services = []serviceFactV0{}
-	resp.Diagnostics.Append(s.read(ctx, "Services", m.Site, false, func(store *journal.Store) error {
-		return m.read(ctx, store)
-	})...)
-	if resp.Diagnostics.HasError() {
-		return
-	}
-	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
-}
-
-// read takes the services that the model wants from a journal.
-func (m *servicesModelV0) read(ctx context.Context, store *journal.Store) error {
-	services, err := store.Services(ctx, !m.IncludeDeleted.ValueBool())
-	if err != nil {
+	facts := []factModel{}
+	resp.Diagnostics.Append(s.read(ctx, "Services", site, false, func(store *journal.Store) error {
+		all, err := store.Services(ctx, !deleted.ValueBool())
+		for _, v := range all {
+			if !entity.IsNull() && v.Entity != entity.ValueString() || !state.IsNull() && v.State != state.ValueString() {
+				continue
+			}
+			fact, wrong := factOf(v)
+			facts, err = append(facts, fact), errors.Join(err, wrong)
+		}
 		return err
+	})...)
+	if !resp.Diagnostics.HasError() {
+		answer(ctx, req, resp, map[string]any{"services": facts})
 	}
-	for _, v := range services {
-		if !m.Entity.IsNull() && v.Entity != m.Entity.ValueString() || !m.State.IsNull() && v.State != m.State.ValueString() {
-			continue
-		}
-		about := serviceFactV0{
-			Name: v.Service, ID: v.ID, Incarnation: int64(v.Incarnation), Entity: v.Entity,
-			EntityVersion: int64(v.EntityVersion), Identity: given(v.Identity),
-			Lifecycle: v.Lifecycle, State: v.State, Label: given(v.Label), Version: int64(v.Version), Deleted: v.Deleted,
-			Redacted: texts(v.Redacted), Updated: v.Time.UTC().Format(time.RFC3339), Run: v.Run,
-		}
-		about.Candidate, about.Active, about.Rollback, err = setTexts(v)
-		if err != nil {
-			return err
-		}
-		m.Services = append(m.Services, about)
-	}
-	return nil
 }
 
 // setTexts returns the attribute sets of a service as JSON; nil for one that is not there.

@@ -3,8 +3,10 @@ package provider
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -66,37 +68,24 @@ func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *fu
 
 // overrideValue is what the function returns: options that no layer gives are left out.
 func overrideValue(o site.Override) map[string]any {
-	options := map[string]any{}
-	if o.Options.Create != nil {
-		options["create"] = *o.Options.Create
+	options, _ := document.PlainOf(o.Options).(map[string]any)
+	if options["defaults"] = nested(o.Options.Defaults, func(p map[string]any) any { return p }); len(o.Options.Defaults) == 0 {
+		delete(options, "defaults")
 	}
-	for name, list := range map[string][]string{
-		"types_filter": o.Options.TypesFilter, "titles_filter": o.Options.TitlesFilter,
-		"types_create_exception": o.Options.TypesCreateException, "titles_create_exception": o.Options.TitlesCreateException,
-	} {
-		if len(list) == 0 {
-			continue
-		}
-		elements := make([]any, len(list))
-		for i, text := range list {
-			elements[i] = text
-		}
-		options[name] = elements
+	maps.DeleteFunc(options, func(_ string, v any) bool {
+		list, is := v.([]any)
+		return v == nil || is && len(list) == 0
+	})
+	return map[string]any{"options": options, "configuration": nested(o.Configuration,
+		func(titles map[string]resource.Parameters) any {
+			return nested(titles, func(p resource.Parameters) any { return map[string]any(p) })
+		})}
+}
+
+func nested[V any](m map[string]V, plain func(V) any) map[string]any {
+	out := make(map[string]any, len(m))
+	for key, v := range m {
+		out[key] = plain(v)
 	}
-	if len(o.Options.Defaults) > 0 {
-		defaults := make(map[string]any, len(o.Options.Defaults))
-		for typ, p := range o.Options.Defaults {
-			defaults[typ] = p
-		}
-		options["defaults"] = defaults
-	}
-	configuration := make(map[string]any, len(o.Configuration))
-	for typ, titles := range o.Configuration {
-		byTitle := make(map[string]any, len(titles))
-		for title, p := range titles {
-			byTitle[title] = map[string]any(p)
-		}
-		configuration[typ] = byTitle
-	}
-	return map[string]any{"configuration": configuration, "options": options}
+	return out
 }

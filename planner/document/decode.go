@@ -315,3 +315,45 @@ func membersInto[T any](r *reader, target *[]T, read func(f field, path string) 
 		}
 	}
 }
+
+// PlainOf returns what an object has under the keys that [reader.keys] reads, as plain values: durations as texts, and
+// nil for a text, a duration or a pointer that is not set.
+func PlainOf(v any) any { return plainOf(reflect.ValueOf(v)) }
+
+func plainOf(v reflect.Value) any {
+	if d, ok := v.Interface().(time.Duration); ok {
+		if d == 0 {
+			return nil
+		}
+		return d.String()
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		out := make(map[string]any, v.NumField())
+		for i := range v.NumField() {
+			if name, _, ok := keyOf(v.Type().Field(i)); ok {
+				out[name] = plainOf(v.Field(i))
+			}
+		}
+		return out
+	case reflect.Slice:
+		if v.IsNil() {
+			return nil
+		}
+		out := make([]any, v.Len())
+		for i := range out {
+			out[i] = plainOf(v.Index(i))
+		}
+		return out
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return plainOf(v.Elem())
+	case reflect.String:
+		if v.Len() == 0 {
+			return nil
+		}
+	}
+	return v.Interface()
+}
