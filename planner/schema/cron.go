@@ -38,7 +38,7 @@ func Cron() resource.Schema {
 			return CronUser(r) + ": " + j.Line(), ""
 		},
 		Type:       "cron",
-		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, however these are written, or with the title as Puppet's name, is taken over.",
+		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, however these are written, or with the title as Puppet's name, is taken over; where it is there twice and neither line has a mark, the second one stays.",
 		Parameters: parameters,
 		Check: func(r resource.Resource) []invalid.Error {
 			errs := neededUnlessAbsent(r, "command")

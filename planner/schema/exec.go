@@ -12,7 +12,8 @@ import (
 
 // Exec declares the type exec.
 func Exec() resource.Schema {
-	const commands = " A command is run by /bin/sh; several are a list of them. A program that does not exist is an error."
+	const commands = " A command is run by /bin/sh; several are a list of them. A program that does not exist is an " +
+		"error, but for one before a pipe: the shell gives the status of the last program only."
 	return resource.Schema{
 		Type:         "exec",
 		Summary:      "A command that runs when its guards say so, once when it has none, or when notified.",
