@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -109,7 +110,7 @@ func route(c site.Connection, name, address string) ([]*hop, error) {
 	for i, b := range c.Bastions {
 		h := &hop{
 			node: name, attribute: fmt.Sprintf("connection.bastions[%d]", i), address: hostPort(b.Host, b.Port),
-			user: or(b.User, or(c.User, DefaultUser)), keys: own, hosts: hosts,
+			user: cmp.Or(b.User, c.User, DefaultUser), keys: own, hosts: hosts,
 		}
 		h.title = fmt.Sprintf("bastion %q: ", h.address)
 		if b.Host == "" {
@@ -127,19 +128,10 @@ func route(c site.Connection, name, address string) ([]*hop, error) {
 	}
 	return append(hops, &hop{
 		node: name, attribute: "connection", address: hostPort(address, c.Port),
-		user: or(c.User, DefaultUser), keys: own, hosts: hosts,
+		user: cmp.Or(c.User, DefaultUser), keys: own, hosts: hosts,
 	}), nil
 }
 
 func hostPort(host string, port int) string {
-	return net.JoinHostPort(host, strconv.Itoa(or(port, DefaultPort)))
-}
-
-// or returns value, or otherwise when value is zero.
-func or[T comparable](value, otherwise T) T {
-	var unset T
-	if value != unset {
-		return value
-	}
-	return otherwise
+	return net.JoinHostPort(host, strconv.Itoa(cmp.Or(port, DefaultPort)))
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
@@ -33,7 +34,7 @@ type hostKeys struct {
 }
 
 func newHostKeys(c site.Connection, node string) (*hostKeys, error) {
-	h := &hostKeys{node: node, policy: or(c.HostKeyPolicy, strict), lines: c.KnownHosts}
+	h := &hostKeys{node: node, policy: cmp.Or(c.HostKeyPolicy, strict), lines: c.KnownHosts}
 	if h.policy != strict && h.policy != acceptNew {
 		return nil, h.config(nil, "connection.host_key_policy is %q: %q or %q is wanted", h.policy, strict, acceptNew)
 	}
@@ -269,25 +270,19 @@ func (db *database) lookup(address string) (known, error) {
 // algorithms returns the host key algorithms to request: those of the known keys, because a server with several keys
 // shows only one; those of certificates when an authority is known; all plain ones for an unknown host.
 func (k known) algorithms() []string {
-	all := ssh.SupportedAlgorithms().HostKeys
-	// ed25519 first, as in OpenSSH, so that both remember the same key of a host.
-	later := func(a string) bool { return !strings.Contains(a, "ed25519") }
-	all = append(slices.DeleteFunc(slices.Clone(all), later), slices.DeleteFunc(all, func(a string) bool {
-		return !later(a)
-	})...)
-	var out []string
-	for _, a := range all {
+	var first, out []string // ed25519 first, as in OpenSSH, so that both remember the same key of a host
+	for _, a := range ssh.SupportedAlgorithms().HostKeys {
 		certificate := strings.Contains(a, "-cert-")
+		wanted := certificate && k.authority || !certificate && len(k.keys) == 0 && !k.authority ||
+			!certificate && slices.ContainsFunc(k.keys, func(key ssh.PublicKey) bool { return keyType(a) == key.Type() })
 		switch {
-		case certificate && k.authority, !certificate && len(k.keys) == 0 && !k.authority:
-			out = append(out, a)
-		case !certificate && slices.ContainsFunc(k.keys, func(key ssh.PublicKey) bool {
-			return keyType(a) == key.Type()
-		}):
+		case wanted && strings.Contains(a, "ed25519"):
+			first = append(first, a)
+		case wanted:
 			out = append(out, a)
 		}
 	}
-	return out
+	return append(first, out...)
 }
 
 // keyType returns the type of key that a signature algorithm uses.

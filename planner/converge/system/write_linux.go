@@ -50,17 +50,9 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 	case !info.IsLink() || follow:
 		return p.fail("write", errors.New("is there and not a regular file"))
 	}
-	if a.Extended != nil {
-		more = *a.Extended
-	}
-	if a.Mode != nil {
-		mode = *a.Mode
-	}
-	if a.UID != nil {
-		uid = *a.UID
-	}
-	if a.GID != nil {
-		gid = *a.GID
+	a = a.Or(Attributes{Mode: &mode, UID: &uid, GID: &gid})
+	if a.Extended == nil {
+		a.Extended = &more
 	}
 	temp, err := p.temporary()
 	if err != nil {
@@ -72,7 +64,7 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 		return p.fail("write", err)
 	}
 	f := os.NewFile(uintptr(fd), p.path)
-	err = p.fill(f, content, Attributes{Mode: &mode, UID: &uid, GID: &gid, Extended: &more})
+	err = p.fill(f, content, a)
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

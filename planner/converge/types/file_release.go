@@ -107,17 +107,7 @@ func (b fileBefore) attributesOfNew(s *Session, kind string) (system.Attributes,
 	} else if system.ChmodBits(info.Mode)&0o2000 != 0 {
 		gid = info.GID // the directory gives its group to what is made in it
 	}
-	var a system.Attributes
-	if b.says("mode") {
-		a.Mode = &mode
-	}
-	if b.says("owner") {
-		a.UID = &uid
-	}
-	if b.says("group") {
-		a.GID = &gid
-	}
-	return a, nil
+	return b.saidOf(mode, uid, gid), nil
 }
 
 // addAttributes adds attributes to the parameters of what is a kind, but for those that r gives.

@@ -254,16 +254,19 @@ func (b fileBefore) undoDirectory(s *Session, kind string) error {
 
 // attributes returns those that slipway has changed, as they were.
 func (b fileBefore) attributes() system.Attributes {
-	var a system.Attributes
+	return b.saidOf(fs.FileMode(b.Mode), b.UID, b.GID)
+}
+
+// saidOf returns those of the attributes that the resource has said something of.
+func (b fileBefore) saidOf(mode fs.FileMode, uid, gid int) (a system.Attributes) {
 	if b.says("mode") {
-		mode := fs.FileMode(b.Mode)
 		a.Mode = &mode
 	}
 	if b.says("owner") {
-		a.UID = &b.UID
+		a.UID = &uid
 	}
 	if b.says("group") {
-		a.GID = &b.GID
+		a.GID = &gid
 	}
 	return a
 }

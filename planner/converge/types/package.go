@@ -83,15 +83,24 @@ func newestVersions(ctx context.Context, s *Session, provider string, names []st
 	return a.newest, err
 }
 
+// lookAtPackage returns the package manager of r, and what it has of the package.
+func lookAtPackage(
+	ctx context.Context, s *Session, r resource.Resource,
+) (m packageManager, provider string, state packageState, err error) {
+	if m, provider, err = managerOf(s, r); err == nil {
+		state, err = m.state(ctx, s, wantPackage(r).name)
+	}
+	if err != nil {
+		err = packageError(wantPackage(r), err)
+	}
+	return m, provider, state, err
+}
+
 func (packageType) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	want := wantPackage(r)
-	m, provider, err := managerOf(s, r)
+	m, provider, state, err := lookAtPackage(ctx, s, r)
 	if err != nil {
-		return nil, packageError(want, err)
-	}
-	state, err := m.state(ctx, s, want.name)
-	if err != nil {
-		return nil, packageError(want, err)
+		return nil, err
 	}
 	newest := ""
 	if want.ensure == "latest" && state.there() {
@@ -132,13 +141,9 @@ func packageError(w packageWant, err error) error { return fmt.Errorf("package %
 func (t packageType) capture(ctx context.Context, s *Session, r resource.Resource) (_ *packageBefore, err error) {
 	var b packageBefore
 	want := wantPackage(r)
-	m, provider, err := managerOf(s, r)
+	m, provider, state, err := lookAtPackage(ctx, s, r)
 	if err != nil {
-		return &b, packageError(want, err)
-	}
-	state, err := m.state(ctx, s, want.name)
-	if err != nil {
-		return &b, packageError(want, err)
+		return &b, err
 	}
 	b = packageBefore{
 		Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,

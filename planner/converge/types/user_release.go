@@ -84,7 +84,7 @@ func (b userBefore) former(
 ) (resource.Parameters, error) {
 	was := b.parameters(groups)
 	if b.Hash != "" {
-		hash, err := s.ReadFile(system.BackupPath + "/" + b.Hash)
+		hash, _, err := s.kept(b.Hash)
 		if err != nil {
 			return nil, fmt.Errorf("the copy of its former password's hash: %w", err)
 		}

@@ -163,7 +163,7 @@ func bringHash(ctx context.Context, s *Session, b userBefore, is string) error {
 	if b.Hash == "" {
 		return nil
 	}
-	hash, err := s.ReadFile(system.BackupPath + "/" + b.Hash)
+	hash, _, err := s.kept(b.Hash)
 	if err != nil {
 		return copyGone(err, "its password's hash")
 	}
