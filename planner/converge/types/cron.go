@@ -274,7 +274,7 @@ func (cronType) undo(_ context.Context, s *Session, title string, b *cronBefore)
 	if s.Machine() {
 		a.UID, a.GID = b.UID, b.GID
 	}
-	return b.entries.undo(s, b.find(title), a, func(l lines, found []span, former []block) lines {
+	return b.undo(s, b.find(title), a, func(l lines, found []span, former []block) lines {
 		l = undoJob(l, found, former, b.Unended, b.Empty || !b.File)
 		if !b.File && !slices.ContainsFunc(l, func(x line) bool { return !isCrontabComment(x.text) }) {
 			return nil

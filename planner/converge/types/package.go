@@ -262,7 +262,9 @@ func (t packageType) verify(ctx context.Context, s *Session, r resource.Resource
 }
 
 // widen forgets the companions that an undo was about to take away: they stay.
-func (packageType) widen(_ context.Context, _ *Session, _ resource.Resource, b *packageBefore) error {
+func (packageType) widen(
+	_ context.Context, _ *Session, _ resource.Resource, b *packageBefore,
+) error { //nolint:unparam // a widener
 	b.Leaving = nil
 	return nil
 }
