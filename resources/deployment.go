@@ -172,10 +172,8 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				MarkdownDescription: "How many nodes may fail in one run, over all groups. Once more have failed, nothing new is started in any group; what runs is finished and unlocked, and the apply fails. " +
 					"Of two limits the smaller one counts. The guide [Deployment groups](../guides/groups) says more.",
 				Attributes: map[string]schema.Attribute{
-					"nodes": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.AtLeast(0)},
-						MarkdownDescription: "How many nodes may fail, 0 or more."},
-					"percent": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.Between(0, 100)},
-						MarkdownDescription: "Which share of the nodes that are in a group may fail, in percent, rounded down."},
+					"nodes":   number("How many nodes may fail, 0 or more.", int64validator.AtLeast(0)),
+					"percent": number("Which share of the nodes that are in a group may fail, in percent, rounded down.", int64validator.Between(0, 100)),
 				},
 			},
 
@@ -195,12 +193,10 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Computed:            true,
 				MarkdownDescription: "The services of entities after the last run, by name. A service that is still being deleted is among them.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"entity": schema.StringAttribute{Computed: true,
-						MarkdownDescription: "Name of the entity that the service is of."},
-					"identity": schema.StringAttribute{Computed: true, MarkdownDescription: "What names the service among those of its entity; null where the entity has no identity, or a sensitive one."},
-					"state":    schema.StringAttribute{Computed: true, MarkdownDescription: "State of the service in its lifecycle."},
-					"version": schema.Int64Attribute{Computed: true,
-						MarkdownDescription: "How many transfers the service went through, from 1."},
+					"entity":   shown(types.StringType, "Name of the entity that the service is of."),
+					"identity": shown(types.StringType, "What names the service among those of its entity; null where the entity has no identity, or a sensitive one."),
+					"state":    shown(types.StringType, "State of the service in its lifecycle."),
+					"version":  shown(types.Int64Type, "How many transfers the service went through, from 1."),
 				}},
 			},
 			"service_values": shown(types.MapType{ElemType: serviceValuesType}, "What slipway chose or callbacks returned for attributes with the modifier `r`: service, then attribute; inside of embedded entities its place, such as `sites[host=a].port`. Texts as they are, everything else as JSON. In the plan of a creation all of it is known after apply, because a journal may know services of the site that no state has; later, values that a pool gives are known at plan time and stay; those of sensitive "+
@@ -209,10 +205,9 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				Computed:            true,
 				MarkdownDescription: "Configuration resources that are no longer as slipway left them, found at the last refresh. A plan that repairs them shows the list becoming empty.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"node": schema.StringAttribute{Computed: true, MarkdownDescription: "Name of the node."},
-					"resource": schema.StringAttribute{Computed: true,
-						MarkdownDescription: "The configuration resource, `type[title]`."},
-					"change": schema.StringAttribute{Computed: true, MarkdownDescription: "What differs: parameter, what it is and what it should be. Contents are shown as digests, followed by a diff of texts that every user of the node may read; secrets not at all."},
+					"node":     shown(types.StringType, "Name of the node."),
+					"resource": shown(types.StringType, "The configuration resource, `type[title]`."),
+					"change":   shown(types.StringType, "What differs: parameter, what it is and what it should be. Contents are shown as digests, followed by a diff of texts that every user of the node may read; secrets not at all."),
 				}},
 			},
 			"unreachable": shown(types.ListType{ElemType: types.StringType}, "Names of the nodes that did not answer at the last refresh or run, sorted. Such a node is neither drifted nor gone."),
