@@ -18,6 +18,7 @@ type changes struct {
 	forget    []string      // nodes that are torn down: those that departed, and those in no group, sorted
 	forgotten []resource.ID // callbacks that ran and are no longer wanted, sorted
 	called    map[resource.ID]string
+	waiting   []string             // nodes outside of the limit with something to do, sorted
 	includes  func(task.Task) bool // selects the tasks of the plan; nil selects all
 }
 
@@ -43,6 +44,10 @@ func compare(d *desired, applied Applied, drift Drift, includes func(task.Task) 
 		if node == Controller || len(resources) == 0 || includes != nil {
 			continue
 		}
+		if _, owned := d.owner[node]; !owned && !d.covers(node) {
+			c.waiting = append(c.waiting, node)
+			continue
+		}
 		if !d.isNode[node] {
 			c.departed = append(c.departed, node)
 		}
@@ -56,9 +61,17 @@ func compare(d *desired, applied Applied, drift Drift, includes func(task.Task) 
 		if _, owned := d.owner[n.Name]; !owned {
 			continue
 		}
-		if changes := c.on(n.Name, applied, drift[n.Name]); !changes.empty() {
+		switch changes := c.on(n.Name, applied, drift[n.Name]); {
+		case changes.empty():
+		case d.covers(n.Name):
 			c.changed = append(c.changed, changes)
+		default:
+			c.waiting = append(c.waiting, n.Name)
 		}
+	}
+	slices.Sort(c.waiting)
+	if d.limit != nil {
+		c.forgotten = nil
 	}
 	return c
 }

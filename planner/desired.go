@@ -23,6 +23,7 @@ type desired struct {
 	entityNodes map[string]site.Node // the nodes by name; nil without services of entities
 	nodeSets    []*nodeSet
 	wanted      map[string]*taskList // by node
+	limit       map[string]bool      // the nodes that the plan covers; nil: all
 	callbacks   []callback           // of services as a whole, by service
 	byService   map[string][]int     // service -> its callbacks
 	actions     []action             // of plugins, in the order of a run

@@ -22,6 +22,9 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 	if len(errs.Errors()) > 0 {
 		return nil, errs
 	}
+	if wrong := desired.limitTo(applied); len(wrong) > 0 {
+		return nil, append(errs, wrong...)
+	}
 	changes := compare(desired, applied, drift, includes)
 	phases, err := sequencePhases(changes)
 	if err != nil {
@@ -35,7 +38,8 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 		return nil, append(errs, wrong...)
 	}
 	p.Digest = planDigest(p, desired.settings)
-	return p, errs
+	p.Limited, p.Waiting = desired.limit, changes.waiting
+	return p, append(errs, p.warnLimited()...)
 }
 
 // desire validates a site, assigns its nodes to groups, and returns what each node is to have. applied is read for the

@@ -85,7 +85,7 @@ func (w *phaseBuilder) keyOf(in task.Group, group string) sequence.Key {
 func (w *phaseBuilder) markDue() {
 	w.due = make([]bool, len(w.callbacks))
 	for i, c := range w.callbacks {
-		if w.called[CallbackID(c.Task)] != c.Task.Digest || w.lacksValue(c) {
+		if (w.called[CallbackID(c.Task)] != c.Task.Digest || w.lacksValue(c)) && w.coversService(c.Task.Service) {
 			w.due[i] = true
 			w.busy.add(c.Task, c.Once)
 		}

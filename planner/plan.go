@@ -40,8 +40,10 @@ type Plan struct {
 	// Forgotten are the callbacks that ran and are no longer wanted, sorted. The run removes them from what is applied
 	// on the [Controller]; nothing is executed for them.
 	Forgotten []resource.ID
-	MayFail   *int   // how many nodes may fail before nothing new is started; nil: any number
-	Digest    string // over everything that the run will do: hexadecimal SHA-256
+	Limited   map[string]bool // the nodes that it covers; nil: all
+	Waiting   []string        // nodes outside of Limited with work, or to be torn down, sorted
+	MayFail   *int            // how many nodes may fail before nothing new is started; nil: any number
+	Digest    string          // over everything that the run will do: hexadecimal SHA-256
 
 	complete completer
 }

@@ -161,6 +161,17 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			},
 			"timeouts": timeoutsAttribute(ctx),
 			"protect":  protectAttribute(),
+			"limit": schema.SingleNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "What the plan covers, like `--limit` of Ansible: these nodes, and all nodes of these groups. Everything else stays as it is, also drift and nodes that left, until a plan covers it. " +
+					"A warning says what waits, and `status` is `limited`. A service of an entity that changes must be covered as a whole.",
+				Attributes: map[string]schema.Attribute{
+					"nodes": schema.SetAttribute{Optional: true, ElementType: types.StringType,
+						MarkdownDescription: "Names of nodes. One that left the site and is still to be torn down may be named, too."},
+					"groups": schema.SetAttribute{Optional: true, ElementType: types.StringType,
+						MarkdownDescription: "Names of groups."},
+				},
+			},
 			"freeze": schema.StringAttribute{
 				Optional:   true,
 				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
@@ -186,7 +197,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"digest": shown(types.StringType, "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node."),
 			"changed_nodes": shown(types.MapType{ElemType: types.Int64Type}, "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that leave the site leave the map. "+
 				"0 says that no run with a number changed the node yet. Where something is not known before the apply, the nodes that it may concern are known after apply."),
-			"status":       shown(types.StringType, "`deployed`; `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error."),
+			"status":       shown(types.StringType, "`deployed`; `limited` when that is so as far as `limit` goes; `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error."),
 			"group_status": shown(types.MapType{ElemType: types.StringType}, "Stage of each group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`."),
 			"node_status":  shown(types.MapType{ElemType: types.StringType}, "Stage of each node after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`; `NO_GROUP` of a node that is in no group."),
 			"service_status": schema.MapNestedAttribute{

@@ -37,6 +37,7 @@ type deploymentModelV1 struct {
 	Protect        types.Object   `tfsdk:"protect"`
 	FailureBudget  types.Object   `tfsdk:"failure_budget"`
 	Freeze         types.String   `tfsdk:"freeze"`
+	Limit          types.Object   `tfsdk:"limit"`
 
 	computedV1
 }
@@ -77,7 +78,7 @@ func (m deploymentModelV1) nodes(ctx context.Context, past engine.State) ([]site
 
 // desired returns what the model asks for as plain values.
 func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, diags diag.Diagnostics) {
-	var budget, freeze any
+	var budget, freeze, limit any
 	for _, part := range []struct {
 		name  string
 		value attr.Value
@@ -87,13 +88,14 @@ func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, 
 		{"services", m.Services, &d.Services}, {"overrides", m.Overrides, &d.Overrides}, {"plugins", m.Plugins, &d.Plugins},
 		{"ordering", m.Ordering, &d.Ordering}, {"triggers", m.Triggers, &d.Triggers},
 		{"failure_budget", m.FailureBudget, &budget}, {"freeze", m.Freeze, &freeze},
+		{"limit", m.Limit, &limit},
 	} {
 		var err error
 		if *part.into, err = values.Opened(ctx, part.value); err != nil {
 			diags.AddAttributeError(path.Root(part.name), "Invalid "+part.name, err.Error())
 		}
 	}
-	d.Bounds = map[string]any{"failure_budget": budget, "freeze": freeze}
+	d.Bounds = map[string]any{"failure_budget": budget, "freeze": freeze, "limit": limit}
 	return d, diags
 }
 
@@ -125,7 +127,8 @@ func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 		m.Overrides.Equal(o.Overrides) && m.Plugins.Equal(o.Plugins) && m.Ordering.Equal(o.Ordering) &&
 		m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) && m.OnDestroy.Equal(o.OnDestroy) &&
 		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts) &&
-		m.Protect.Equal(o.Protect) && m.FailureBudget.Equal(o.FailureBudget) && m.Freeze.Equal(o.Freeze)
+		m.Protect.Equal(o.Protect) && m.FailureBudget.Equal(o.FailureBudget) && m.Freeze.Equal(o.Freeze) &&
+		m.Limit.Equal(o.Limit)
 }
 
 // keepSame keeps what the prior state has of objects that only got new attributes, not set, in a later version of

@@ -68,7 +68,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	p := w.Plan
-	if prior != nil && p.Empty() && !w.Services.HasChanges() && len(w.Drift) == 0 && prior.shown().Settled() &&
+	if prior != nil && p.Empty() && !w.Services.HasChanges() && !w.Drifted() && prior.shown().Settled() &&
 		plan.sameDesire(*prior) {
 		plan.computedV1 = prior.computedV1 // nothing is to be done
 	} else {
@@ -145,7 +145,7 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 func (m *deploymentModelV1) setPlan(w *engine.Planned, prior *deploymentModelV1) {
 	m.setUnknown()
 	m.Digest = types.StringValue(w.Plan.Digest)
-	m.Drift = types.ListValueMust(driftType, []attr.Value{})
+	m.Drift = prior.driftOutside(w)
 	m.setServices(w.Services, w.Site.Values, w.Returning())
 	created := prior == nil
 	if created {
@@ -173,6 +173,22 @@ func (m *deploymentModelV1) setPlan(w *engine.Planned, prior *deploymentModelV1)
 		}
 		m.ServiceStatus = types.MapValueMust(serviceStatusType, statuses)
 	}
+}
+
+// driftOutside returns the drift that a plan does not cover.
+func (m *deploymentModelV1) driftOutside(w *engine.Planned) types.List {
+	out := []attr.Value{}
+	if m == nil || w.Plan.Limited == nil {
+		return types.ListValueMust(driftType, out)
+	}
+	for _, v := range m.Drift.Elements() {
+		if o, ok := v.(types.Object); ok {
+			if node, ok := o.Attributes()["node"].(types.String); ok && !w.Plan.Limited[node.ValueString()] {
+				out = append(out, v)
+			}
+		}
+	}
+	return types.ListValueMust(driftType, out)
 }
 
 // planPart plans what does not depend on what is not known yet. The plan itself has what stays as it is when the rest
@@ -208,6 +224,9 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 		return messages(engine.Unplanned(lacks, past, ""))
 	}
 	p := w.Part(lacks, past)
+	if !plan.Drift.IsUnknown() {
+		plan.Drift = prior.driftOutside(w)
+	}
 	if prior != nil {
 		losses, _ := p.Losses()
 		diags.Append(protect(ctx, whole, *prior, past, losses, lacks.Nameless)...)

@@ -636,3 +636,73 @@ func TestTextFreeze(t *testing.T) {
 	c.apply()
 	c.run(0, "destroy", "-auto-approve", "-input=false", "-no-color")
 }
+
+// A limited plan covers the nodes that it names. What waits outside, drift and a node that left among it, stays as it is
+// until a plan covers it.
+func TestTextLimit(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c")
+	c := newCommandLine(t)
+	config := func(content, limit string, nodes ...string) {
+		t.Helper()
+		c.configure(s.config(nodes, []string{"app"}, files("app", map[string]string{"/etc/app": content}), limit))
+	}
+	has := func(want ...string) {
+		t.Helper()
+		for i, n := range []string{"a", "b", "c"} {
+			if got := s.content(n, "etc/app"); got != want[i] {
+				t.Errorf("node %s has %q, want %q", n, got, want[i])
+			}
+		}
+	}
+	warns := func(text, want string) {
+		t.Helper()
+		if !strings.Contains(unwrapped(text), want) {
+			t.Errorf("no warning %q:\n%s", want, text)
+		}
+	}
+	only := func(action string) []string {
+		return []string{"default (critical): prepare 1 node (a)", "default (critical): node phase: 1 change on node a: " + action}
+	}
+	limit := "  limit = { nodes = [\"a\"] }\n"
+	config("x\n", limit, "a", "b", "c")
+	text := c.changes()
+	c.shows(text, 1, only("create file[/etc/app]"), "a")
+	warns(text, "the plan covers only node a; 2 nodes with work or to be torn down outside of the limit: b, c. They stay as they are")
+	c.apply()
+	has("x\n", "-", "-")
+	c.empty()
+	warns(c.run(0, "state", "show", "-no-color", "slipway_deployment.test"), `"b" = "NOT_STARTED" "c" = "NOT_STARTED"`)
+	config("x\n", "", "a", "b", "c")
+	c.apply()
+	has("x\n", "x\n", "x\n")
+	c.empty()
+
+	s.write("b", "etc/app", "by hand\n")
+	config("x\n", limit, "a", "b", "c")
+	c.apply()
+	c.empty()
+	s.write("b", "etc/app", "x\n")
+	config("y\n", limit, "a", "b") // c leaves
+	text = c.changes()
+	c.shows(text, 3, only("update file[/etc/app]"), "a")
+	warns(text, "2 nodes with work or to be torn down outside of the limit: b, c")
+	c.apply()
+	has("y\n", "x\n", "x\n")
+	c.empty()
+	warns(c.run(0, "state", "show", "-no-color", "slipway_deployment.test"), `status = "limited"`)
+	config("y\n", "", "a", "b")
+	c.apply()
+	has("y\n", "y\n", "-")
+	c.empty()
+
+	for limit, want := range map[string]string{
+		`limit = { nodes = ["d"] }`:  `limit.nodes[0]: there is no node "d"; known are a, b`,
+		`limit = { groups = ["g"] }`: `limit.groups[0]: there is no group "g"; known are default`,
+		`limit = {}`:                 `limit: names nothing; give nodes or groups, or leave it out`,
+	} {
+		config("y\n", limit, "a", "b")
+		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) {
+			t.Errorf("%s: no error %q:\n%s", limit, want, text)
+		}
+	}
+}

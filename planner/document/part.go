@@ -19,7 +19,8 @@ func KnownPart(d Deployment) (part Deployment, l site.Lacking, err error) {
 		name  string
 		value any
 	}{{"site", d.Site}, {"plugins", d.Plugins}, {orderingObject, d.Ordering}, {"triggers", d.Triggers},
-		{"failure_budget", d.Bounds["failure_budget"]}, {"freeze", d.Bounds["freeze"]}} {
+		{"failure_budget", d.Bounds["failure_budget"]}, {"freeze", d.Bounds["freeze"]},
+		{"limit", d.Bounds["limit"]}} {
 		if missing := unknownIn(a.name, a.value); len(missing) > 0 {
 			p.Attribute = missing[0]
 			return d, p.Lacking, nil

@@ -23,6 +23,7 @@ type Status string
 const (
 	Deployed    Status = "deployed"
 	Degraded    Status = "degraded" // nodes or groups that are not critical failed
+	Limited     Status = "limited"  // the part that limit names is deployed
 	Failed      Status = "failed"
 	Interrupted Status = "interrupted"
 )
@@ -79,6 +80,7 @@ func (a *application) conclude(out *Outcome, report rollout.Report) {
 			state.Applied[node] = ledger
 		}
 	}
+	a.wait(stages)
 	out.Nodes = nodeStages(a.Site.Nodes, stages)
 	a.concludeDeparted(&state, report)
 	out.State = state
@@ -89,6 +91,8 @@ func (a *application) conclude(out *Outcome, report rollout.Report) {
 		out.Status = Failed
 	case report.Status == rollout.StatusDegraded:
 		out.Status = Degraded
+	case a.Plan.Limited != nil:
+		out.Status = Limited
 	default:
 		out.Status = Deployed
 	}
@@ -148,10 +152,16 @@ func (a *application) learn(out *Outcome, p *planner.Plan, report rollout.Report
 }
 
 // keepDeparted keeps nodes that left the site and could not be torn down, with the secrets that reach them, so that the
-// next plan tries again.
+// next plan tries again. Those that wait outside of the limit are kept apart, because a successful run has no nodes in the
+// state but those of the site.
 func (a *application) keepDeparted(out *Outcome, report rollout.Report) {
-	if !failed(report, a.Plan) {
-		return
+	left := slices.DeleteFunc(slices.Clone(a.Plan.Waiting), func(name string) bool {
+		_, here := report.Nodes[name]
+		return here || slices.ContainsFunc(a.Site.Nodes, func(n site.Node) bool { return n.Name == name })
+	})
+	waiting := len(left)
+	if failed(report, a.Plan) {
+		left = append(left, a.Plan.Departed...)
 	}
 	was := map[string]string{} // the name of a node that left -> in the prior state
 	for _, n := range a.prior.Nodes {
@@ -160,11 +170,11 @@ func (a *application) keepDeparted(out *Outcome, report rollout.Report) {
 	for _, l := range a.Left {
 		was[l.Name] = l.Node
 	}
-	for _, name := range a.Plan.Departed {
+	for i, name := range left {
 		if _, given := out.State.Given[name]; given || len(out.State.Applied[name]) == 0 {
 			continue
 		}
-		out.keep(name, was[name])
+		prior := slices.IndexFunc(a.prior.Nodes, func(n site.Node) bool { return n.Name == was[name] })
 		if node, is := a.Unsure[name]; is {
 			if out.State.Unsure == nil {
 				out.State.Unsure = map[string]string{}
@@ -174,11 +184,21 @@ func (a *application) keepDeparted(out *Outcome, report rollout.Report) {
 		if id, known := a.past.Machines[was[name]]; known {
 			out.State.Machines[name] = id
 		}
+		if i < waiting && prior >= 0 {
+			if out.State.Given == nil {
+				out.State.Given = map[string]site.Node{}
+			}
+			n := a.prior.Nodes[prior]
+			n.Name = name
+			out.State.Given[name] = n
+			continue
+		}
+		out.keep(name, was[name])
 		if out.State.Departed == nil {
 			out.State.Departed = map[string]Credentials{}
 		}
-		if i := slices.IndexFunc(a.prior.Nodes, func(n site.Node) bool { return n.Name == was[name] }); i >= 0 {
-			out.State.Departed[name] = CredentialsOf(a.prior.Nodes[i].Connection)
+		if prior >= 0 {
+			out.State.Departed[name] = CredentialsOf(a.prior.Nodes[prior].Connection)
 		}
 	}
 }

@@ -275,6 +275,9 @@ type Foreseen struct {
 // are the nodes of the prior state.
 func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen) {
 	s, concerned := p.whole(), p.concerned()
+	for _, n := range s.Nodes { // whether one outside of the limit waits may depend on what is not known
+		concerned[n.Name] = concerned[n.Name] || p.Plan.Limited != nil && !p.Plan.Limited[n.Name]
+	}
 	ends, err := rollout.Foresee(s, p.Plan, concerned, p.Open)
 	if err != nil {
 		return out
@@ -305,7 +308,7 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 			now[key.node] = run
 		}
 	}
-	nodes, changed := nodeStages(s.Nodes, stages(ends.Nodes)), lastRuns(before, s.Nodes, now)
+	nodes, changed := nodeStages(s.Nodes, stages(ends.Nodes)), lastRuns(before, p.andWaiting(s.Nodes), now)
 	if !p.Nameless && (differs || sameKeys(before.Nodes, nodes)) {
 		out.Nodes = steady(before.Nodes, nodes)
 	}

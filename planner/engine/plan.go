@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -239,6 +240,27 @@ func (p *Planned) make(inventory services.Inventory, at time.Time) invalid.Error
 	}
 	if now, more := p.cache.ownersOf(p.Deployed); len(more.Errors()) == 0 {
 		p.Owners.Add(now)
+	}
+	return append(errs, p.undivided()...)
+}
+
+// undivided refuses a limit that divides a service of an entity that changes: its lifecycle knows the service as a
+// whole.
+func (p *Planned) undivided() (errs invalid.Errors) {
+	outside := map[string][]string{}
+	for _, node := range slices.Sorted(maps.Keys(p.Owners)) {
+		for _, service := range slices.Compact(slices.Sorted(maps.Values(p.Owners[node]))) {
+			if p.Plan.Limited != nil && !p.Plan.Limited[node] {
+				outside[service] = append(outside[service], node)
+			}
+		}
+	}
+	for _, service := range slices.Sorted(maps.Keys(p.Services.Changing())) {
+		if nodes := outside[service]; len(nodes) > 0 {
+			errs = append(errs, invalid.Error{Object: "deployment", Name: p.Site.Name, Attribute: "limit",
+				Code: invalid.BadValue, Message: fmt.Sprintf("service %q changes, which it does as a whole, and is also on nodes "+
+					"outside of the limit: %s; name them, too", service, strings.Join(FirstLines(nodes), ", "))})
+		}
 	}
 	return errs
 }

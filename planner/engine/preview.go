@@ -38,7 +38,7 @@ func (s Shown) Settled() bool {
 		}
 		return true
 	}
-	return s.Status == Deployed
+	return s.Status == Deployed || s.Status == Limited
 }
 
 // Lines returns what is done, a line each, services first, groups by phase.
@@ -51,7 +51,7 @@ func (p *Planned) Number(before Shown) (run int64, steps []string, changed map[s
 	for _, name := range p.Plan.ChangedNodes() {
 		now[name] = run
 	}
-	return run, Numbered(run, p.Lines()), lastRuns(before, p.Site.Nodes, now)
+	return run, Numbered(run, p.Lines()), lastRuns(before, p.andWaiting(p.Site.Nodes), now)
 }
 
 // lastRuns returns the number of the last run that changed it for each node of the site, 0 where there is none. Which
@@ -99,7 +99,39 @@ func (p *Planned) Foresee() (nodes, groups map[string]string) {
 	if err != nil {
 		return nil, nil
 	}
-	return nodeStages(p.Site.Nodes, stages(ends.Nodes)), stages(ends.Groups)
+	nodes = stages(ends.Nodes)
+	p.wait(nodes)
+	return nodeStages(p.Site.Nodes, nodes), stages(ends.Groups)
+}
+
+// wait sets the stage of the nodes that have work outside of the limit.
+func (p *Planned) wait(stages map[string]string) {
+	for _, name := range p.Plan.Waiting {
+		if _, member := stages[name]; member {
+			stages[name] = string(strategy.NotStarted)
+		}
+	}
+}
+
+// andWaiting adds the nodes that left the site and wait outside of the limit.
+func (p *Planned) andWaiting(nodes []site.Node) []site.Node {
+	out := slices.Clone(nodes)
+	for _, name := range p.Plan.Waiting {
+		if !slices.ContainsFunc(nodes, func(n site.Node) bool { return n.Name == name }) {
+			out = append(out, site.Node{Name: name})
+		}
+	}
+	return out
+}
+
+// Drifted reports whether there is drift that the plan covers.
+func (p *Planned) Drifted() bool {
+	for node := range p.Drift {
+		if p.Plan.Limited == nil || p.Plan.Limited[node] {
+			return true
+		}
+	}
+	return false
 }
 
 func stages(of map[string]strategy.Stage) map[string]string {

@@ -10,6 +10,7 @@ const (
 	DuplicateGroup    Code = "duplicate_group"
 	UnknownDependency Code = "unknown_dependency"
 	UnknownGroup      Code = "unknown_group"
+	Limited           Code = "limited" // the plan leaves something out
 	UnknownNode       Code = "unknown_node"
 	Cycle             Code = "cycle"
 	UnreachableGoal   Code = "unreachable_criteria" // criteria that no outcome can meet

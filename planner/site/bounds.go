@@ -6,6 +6,13 @@ import "github.com/slipway/terraform-provider-slipway/planner/invalid"
 type Bounds struct {
 	FailureBudget *FailureBudget `key:"failure_budget,some=a failure budget"`
 	Freeze        string         `key:"freeze"` // why no run may do anything; empty: it may
+	Limit         *Limit         `key:"limit,some=a limit"`
+}
+
+// Limit names the nodes that a plan covers, and groups all of whose nodes it covers. Everything else stays as it is.
+type Limit struct {
+	Nodes  []string `key:"nodes,set"`
+	Groups []string `key:"groups,set"`
 }
 
 // FailureBudget is how many nodes may fail in one run, over all groups: once more have failed, nothing new is started.
@@ -44,6 +51,9 @@ func (s Site) validateBounds() (errs invalid.Errors) {
 		if f.Nodes == nil && f.Percent == nil {
 			report("failure_budget", "limits nothing; give nodes or percent, or leave it out")
 		}
+	}
+	if l := s.Limit; l != nil && len(l.Nodes)+len(l.Groups) == 0 {
+		report("limit", "names nothing; give nodes or groups, or leave it out")
 	}
 	return errs
 }
