@@ -97,8 +97,8 @@ func (d *desired) checkBatchedActions(g Group, runs map[string][]string) (errs i
 			errs = append(errs, invalid.Error{Object: "plugin", Name: later.Plugin.Name,
 				Attribute: fmt.Sprintf("graph_tasks[%d].requires", later.Index), Code: invalid.BadStructure,
 				Message: fmt.Sprintf("the task %q of node %s, in batch %d of the group %q, must come after the task %q "+
-					"of node %s, in batch %d; leave rolling.batches out, or let %q run after all groups: requires: [%s]", later.Task.ID, node,
-					g.batchOf(node), g.Name, earlier.Task.ID, late, g.batchOf(late), later.Task.ID, plugin.PostDeploymentStart)})
+					"of node %s, in batch %d; leave rolling.batches out, or let %q run after all groups: "+
+					"requires: [%s]", later.Task.ID, node, g.batchOf(node), g.Name, earlier.Task.ID, late, g.batchOf(late), later.Task.ID, plugin.PostDeploymentStart)})
 		}
 	}
 	return errs
@@ -125,7 +125,8 @@ func (d *desired) checkBatchedCalls(p *Plan, g Group, last []int) (errs invalid.
 				}
 				errs = append(errs, entityError(c.Task, &c.EntityTask, ".tag", invalid.BadStructure,
 					"the callback %s belongs to no node, so it runs after the last batch of the group %q, "+
-						"and %s on node %s requires it; give it the tag %s, write per_node: true, or leave rolling.batches out", c.Task.Name, g.Name, t.Resource.ID(),
+						"and %s on node %s requires it; give it the tag %s, write per_node: true, "+
+						"or leave rolling.batches out", c.Task.Name, g.Name, t.Resource.ID(),
 					t.Node, task.Management))
 				return true
 			})
