@@ -59,8 +59,8 @@ func entityError(t task.Task, d *refine.EntityTask, at string, code invalid.Code
 		Message: fmt.Sprintf(format, args...)}
 }
 
-// relationError returns the error for a relation of a node's resources that cannot be kept. It names the rule of the site
-// that makes it, or the object that wrote it.
+// relationError returns the error for a relation of a node's resources that cannot be kept. It names the rule of the
+// site that makes it, or the object that wrote it.
 func relationError(site string, e *sequence.RelationError, overrides *refine.Overrides,
 	details map[resource.ID]*refine.EntityTask) invalid.Error {
 	p := invalid.Error{Code: e.Code}

@@ -18,10 +18,10 @@ type PoolUser struct {
 	Sets   []map[string]any
 }
 
-// PoolUsage knows which services use which values of pools, and allocates values of attributes with the modifier r from
-// them (lsm.md 12): whole numbers, addresses and networks. A value is in use while any attribute set of any live service
-// has it. The cost depends on how many values are in use, not on the size of the pool. A PoolUsage serves one plan and is
-// not safe for concurrent use.
+// PoolUsage knows which services use which values of pools, and allocates values of attributes with the modifier r
+// from them (lsm.md 12): whole numbers, addresses and networks. A value is in use while any attribute set of any live
+// service has it. The cost depends on how many values are in use, not on the size of the pool. A PoolUsage serves one
+// plan and is not safe for concurrent use.
 type PoolUsage struct {
 	names  []string         // of services by number; numbers start at 1
 	number map[string]int32 // of a service by name

@@ -41,8 +41,8 @@ func (p Progress) Outcome() Outcome {
 type Validation struct {
 	ForVersion int // version of the service that was validated; 0: the present one
 	OK         bool
-	// Candidate is the complete candidate with newly allocated values (modifier r), as [PoolUsage.Allocate] returns it; nil
-	// if none was allocated. It is kept also if the validation failed (lsm.md 12).
+	// Candidate is the complete candidate with newly allocated values (modifier r), as [PoolUsage.Allocate] returns it;
+	// nil if none was allocated. It is kept also if the validation failed (lsm.md 12).
 	Candidate map[string]any
 }
 

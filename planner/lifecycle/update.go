@@ -96,14 +96,15 @@ func (c *updateChecker) structure(p string, s catalog.Structure, prior, next map
 		c.relation(invalid.PathTo(p, r.Name), r, prior, next)
 	}
 	for _, e := range s.Embedded {
+		at := invalid.PathTo(p, e.Name)
 		switch {
 		case e.Modifier == catalog.Allocated:
-			c.untouched(invalid.PathTo(p, e.Name), e, prior, next, catalog.ReadOnly)
-		case c.loose && e.Modifier == catalog.Fixed && !c.untouched(invalid.PathTo(p, e.Name), e, prior, next, catalog.Immutable):
+			c.untouched(at, e, prior, next, catalog.ReadOnly)
+		case c.loose && e.Modifier == catalog.Fixed && !c.untouched(at, e, prior, next, catalog.Immutable):
 		case e.Single():
-			c.single(invalid.PathTo(p, e.Name), e, prior, next)
+			c.single(at, e, prior, next)
 		default:
-			c.list(invalid.PathTo(p, e.Name), e, prior, next)
+			c.list(at, e, prior, next)
 		}
 	}
 }

@@ -28,7 +28,8 @@ type Stage struct {
 }
 
 // ParseStage parses `pre_deployment` or `post_deployment`, alone or with a number after a slash: an integer or decimal
-// number with an optional sign, without exponent (fuel.md A1). Anything else is an [invalid.Errors] (fuel.md F-03, F-04, F-09).
+// number with an optional sign, without exponent (fuel.md A1). Anything else is an [invalid.Errors] (fuel.md F-03,
+// F-04, F-09).
 func ParseStage(text string) (Stage, error) {
 	name, postfix, numbered := strings.Cut(text, "/")
 	fail := func(format string, args ...any) (Stage, error) {

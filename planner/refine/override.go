@@ -37,8 +37,8 @@ type entry struct {
 // NewOverrides validates overrides by themselves and applies their filters. It ignores invalid role patterns:
 // [site.Site.Validate] reports them. beside is the configuration of services: no error shows a value of a resource
 // that is sensitive there or in any override.
-func NewOverrides(overrides []site.Override, schemas map[string]resource.Schema, beside ...resource.Configuration) (*Overrides,
-	invalid.Errors) {
+func NewOverrides(overrides []site.Override, schemas map[string]resource.Schema,
+	beside ...resource.Configuration) (*Overrides, invalid.Errors) {
 	s := &Overrides{schemas: schemas, scopes: scopes{groups: make(map[string][]int), nodes: make(map[string][]int)}}
 	var errs invalid.Errors
 	sorted := slices.Clone(overrides)

@@ -7,10 +7,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// CombineOverrides merges several layers, the weakest first, into one override (fuel.md B4). A layer merges with weaker ones per
-// parameter (fuel.md B4); with `merge = "title"` it replaces a whole title, a whole option, and the whole defaults of a
-// type. The options of all layers become those of the result; in [Overrides.Apply], in contrast, the options of an override
-// concern only its own entries. Name and scope are those of the strongest layer. No layer is changed.
+// CombineOverrides merges several layers, the weakest first, into one override (fuel.md B4). A layer merges with
+// weaker ones per parameter (fuel.md B4); with `merge = "title"` it replaces a whole title, a whole option, and the
+// whole defaults of a type. The options of all layers become those of the result; in [Overrides.Apply], in contrast,
+// the options of an override concern only its own entries. Name and scope are those of the strongest layer. No layer
+// is changed.
 func CombineOverrides(layers []site.Override) site.Override {
 	out := site.Override{Configuration: resource.Configuration{}}
 	for _, l := range layers {
@@ -82,8 +83,9 @@ func combineNames(weaker, stronger []string, whole bool) []string {
 	return out
 }
 
-// OverrideSettings returns the options of an override from those in its data and those given directly. A direct list or direct
-// defaults that are not empty, and a direct create, replace those in the data; nothing is merged (fuel.md B1, F-21).
+// OverrideSettings returns the options of an override from those in its data and those given directly. A direct list
+// or direct defaults that are not empty, and a direct create, replace those in the data; nothing is merged (fuel.md
+// B1, F-21).
 func OverrideSettings(data, direct site.OverrideOptions) site.OverrideOptions {
 	out := data
 	if direct.Create != nil {

@@ -12,9 +12,9 @@ import (
 const mergeTitle = "title"
 
 // lay merges the parameters of a stronger layer into those of a weaker one (fuel.md B4); with whole it replaces them.
-// Maps are merged at every depth, lists are united with the weaker elements first, and of two other values the stronger
-// one counts. A null, an empty list or an empty map of the stronger layer clears nothing. A value merged with an unknown
-// one is unknown. The arguments are not changed; the result may share values with both.
+// Maps are merged at every depth, lists are united with the weaker elements first, and of two other values the
+// stronger one counts. A null, an empty list or an empty map of the stronger layer clears nothing. A value merged with
+// an unknown one is unknown. The arguments are not changed; the result may share values with both.
 func lay(weaker, stronger resource.Parameters, whole bool) resource.Parameters {
 	if whole {
 		weaker = nil
