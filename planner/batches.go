@@ -98,7 +98,8 @@ func (d *desired) checkBatchedActions(g Group, runs map[string][]string) (errs i
 				Attribute: fmt.Sprintf("graph_tasks[%d].requires", later.Index), Code: invalid.BadStructure,
 				Message: fmt.Sprintf("the task %q of node %s, in batch %d of the group %q, must come after the task %q "+
 					"of node %s, in batch %d; leave rolling.batches out, or let %q run after all groups: "+
-					"requires: [%s]", later.Task.ID, node, g.batchOf(node), g.Name, earlier.Task.ID, late, g.batchOf(late), later.Task.ID, plugin.PostDeploymentStart)})
+					"requires: [%s]", later.Task.ID, node, g.batchOf(node), g.Name, earlier.Task.ID, late,
+					g.batchOf(late), later.Task.ID, plugin.PostDeploymentStart)})
 		}
 	}
 	return errs
