@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -168,7 +168,7 @@ func groupsValue(ctx context.Context, groups []site.Group) (types.Dynamic, error
 	if err != nil {
 		return types.DynamicNull(), err
 	}
-	value, err := tftypes.ValueFromJSON(text, typ.TerraformType(ctx))
+	value, err := tfprotov6.RawState{JSON: text}.Unmarshal(typ.TerraformType(ctx))
 	if err != nil {
 		return types.DynamicNull(), err
 	}

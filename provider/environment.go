@@ -55,8 +55,8 @@ func connectionFromEnvironment(getenv func(string) string) (site.Connection, dia
 	return c, diags
 }
 
-// environmentValue returns the text of a variable as a configuration would have it. The error does not repeat a sensitive
-// text.
+// environmentValue returns the text of a variable as a configuration would have it. The error does not repeat a
+// sensitive text.
 func environmentValue(f resources.ConnectionField, text string) (any, error) {
 	switch f.Kind {
 	case resources.NumberField:

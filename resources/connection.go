@@ -180,7 +180,8 @@ func connectionAttributes(fields []ConnectionField, ofProvider bool) map[string]
 				MarkdownDescription: text, Validators: lines()}
 		case BastionsField:
 			attributes[f.Name] = schema.ListNestedAttribute{Optional: true, MarkdownDescription: text,
-				NestedObject: schema.NestedAttributeObject{Attributes: connectionAttributes(hopFields(), ofProvider), Validators: either}}
+				NestedObject: schema.NestedAttributeObject{Validators: either,
+					Attributes: connectionAttributes(hopFields(), ofProvider)}}
 		}
 	}
 	if ofProvider {

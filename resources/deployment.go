@@ -28,12 +28,10 @@ import (
 )
 
 var (
-	_ resource.Resource                = (*Deployment)(nil)
-	_ resource.ResourceWithConfigure   = (*Deployment)(nil)
-	_ resource.ResourceWithModifyPlan  = (*Deployment)(nil)
-	_ resource.ResourceWithImportState = (*Deployment)(nil)
-	_ resource.ResourceWithIdentity    = (*Deployment)(nil)
-
+	_ resource.ResourceWithConfigure    = (*Deployment)(nil)
+	_ resource.ResourceWithModifyPlan   = (*Deployment)(nil)
+	_ resource.ResourceWithImportState  = (*Deployment)(nil)
+	_ resource.ResourceWithIdentity     = (*Deployment)(nil)
 	_ resource.ResourceWithUpgradeState = (*Deployment)(nil)
 )
 

@@ -44,19 +44,18 @@ type deploymentModelV1 struct {
 
 // computedV1 is what a run determines.
 type computedV1 struct {
-	Run          types.Int64  `tfsdk:"run"`
-	Steps        types.List   `tfsdk:"steps"`
-	LastRunSteps types.List   `tfsdk:"last_run_steps"`
-	Digest       types.String `tfsdk:"digest"`
-	ChangedNodes types.Map    `tfsdk:"changed_nodes"`
-	Status       types.String `tfsdk:"status"`
-	GroupStatus  types.Map    `tfsdk:"group_status"`
-	NodeStatus   types.Map    `tfsdk:"node_status"`
-	Drift        types.List   `tfsdk:"drift"`
-	Unreachable  types.List   `tfsdk:"unreachable"`
-
-	ServiceStatus types.Map `tfsdk:"service_status"`
-	ServiceValues types.Map `tfsdk:"service_values"`
+	Run           types.Int64  `tfsdk:"run"`
+	Steps         types.List   `tfsdk:"steps"`
+	LastRunSteps  types.List   `tfsdk:"last_run_steps"`
+	Digest        types.String `tfsdk:"digest"`
+	ChangedNodes  types.Map    `tfsdk:"changed_nodes"`
+	Status        types.String `tfsdk:"status"`
+	GroupStatus   types.Map    `tfsdk:"group_status"`
+	NodeStatus    types.Map    `tfsdk:"node_status"`
+	Drift         types.List   `tfsdk:"drift"`
+	Unreachable   types.List   `tfsdk:"unreachable"`
+	ServiceStatus types.Map    `tfsdk:"service_status"`
+	ServiceValues types.Map    `tfsdk:"service_values"`
 }
 
 // driftModel is one element of drift.
@@ -152,7 +151,8 @@ func same(a, b values.Opaque) bool {
 		return false
 	}
 	right, err := b.Decode()
-	return err == nil && reflect.DeepEqual(values.WithoutNulls(values.Plain(left)), values.WithoutNulls(values.Plain(right)))
+	was, is := values.WithoutNulls(values.Plain(left)), values.WithoutNulls(values.Plain(right))
+	return err == nil && reflect.DeepEqual(was, is)
 }
 
 // driftOf returns the drift of the state for the planner.

@@ -77,7 +77,7 @@ func save(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdent
 	return diags
 }
 
-// setIdentity sets the identity, which has one attribute; Terraform 1.11 fails without it even where nothing changed (terraform.md 5.8).
+// setIdentity sets the identity; Terraform 1.11 fails without it even where nothing changed (terraform.md 5.8).
 func setIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, attribute string,
 	value types.String) diag.Diagnostics {
 	if identity == nil {

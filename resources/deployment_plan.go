@@ -131,7 +131,8 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 	if m == nil {
 		return nil, nil
 	}
-	out = &engine.Prior{State: past, Nodes: desired.Nodes, Imported: m.Nodes.IsNull(), Unreachable: values.Texts(m.Unreachable)}
+	out = &engine.Prior{State: past, Nodes: desired.Nodes, Imported: m.Nodes.IsNull(),
+		Unreachable: values.Texts(m.Unreachable)}
 	if !plan.Nodes.Equal(m.Nodes) {
 		out.Nodes, diags = m.nodes(ctx, past)
 	}

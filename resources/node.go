@@ -111,7 +111,8 @@ func nodeSchema() schema.Schema {
 			"roles": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Roles, for overrides.",
-				Validators:          []validator.Set{setvalidator.NoNullValues(), setvalidator.ValueStringsAre(values.NameValidator())},
+				Validators: []validator.Set{setvalidator.NoNullValues(),
+					setvalidator.ValueStringsAre(values.NameValidator())},
 			},
 			nodeConnection: nodeConnectionAttribute(),
 		},

@@ -9,7 +9,7 @@
 //
 //   - [NewServer] carries attributes of any type past the framework. Such an opaque attribute is one string to the
 //     framework and a dynamic attribute to Terraform: [OpaqueType] in the schema (schema.StringAttribute{CustomType:
-//     values.OpaqueType{}}), [Opaque] in the model. [Opaque.Decode] gives what Terraform sent, [Encode] makes an Opaque from
+//     values.OpaqueType{}}), [Opaque] in the model. [Opaque.Decode] gives what Terraform sent, [Encode] makes one from
 //     one of the provider's own. The server declares the attributes dynamic, wraps them in every request and unwraps
 //     them in every response that holds a configuration, a plan or a state of a resource.
 //   - [NewUnchangedServer] answers for resources that stay as they are. A node, group, service or override only has
