@@ -276,7 +276,9 @@ type Foreseen struct {
 func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen) {
 	s, concerned := p.whole(), p.concerned()
 	for _, n := range s.Nodes { // whether one outside of the limit waits may depend on what is not known
-		concerned[n.Name] = concerned[n.Name] || p.Plan.Limited != nil && !p.Plan.Limited[n.Name]
+		if p.Plan.Limited != nil && !p.Plan.Limited[n.Name] {
+			concerned[n.Name] = true
+		}
 	}
 	ends, err := rollout.Foresee(s, p.Plan, concerned, p.Open)
 	if err != nil {
