@@ -45,8 +45,8 @@ func (n named) Metadata(_ context.Context, req datasource.MetadataRequest, resp 
 	resp.TypeName = req.ProviderTypeName + "_" + string(n)
 }
 
-// take reads one attribute of a site. Terraform reads a data source only when all that it is given is known, so anything
-// unknown is an error.
+// take reads one attribute of a site. Terraform reads a data source only when all that it is given is known, so
+// anything unknown is an error.
 func take[T any](ctx context.Context, name string, v attr.Value,
 	read func(*document.Values, any) ([]T, bool, invalid.Errors), diags *diag.Diagnostics) []T {
 	out, known, found := values.From(ctx, v, read)

@@ -150,8 +150,9 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	}
 	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
 	defer cancel()
-	out := d.engine().Destroy(ctx, name, engine.Prior{State: past, Nodes: nodes,
-		Unreachable: values.Texts(state.Unreachable)}, engine.Run{Settings: d.settings(state, nil, types.StringNull()), Parallelism: int(state.Parallelism.ValueInt64())})
+	prior := engine.Prior{State: past, Nodes: nodes, Unreachable: values.Texts(state.Unreachable)}
+	out := d.engine().Destroy(ctx, name, prior, engine.Run{Settings: d.settings(state, nil, types.StringNull()),
+		Parallelism: int(state.Parallelism.ValueInt64())})
 	resp.Diagnostics.Append(messages(out.Messages)...)
 	switch {
 	case out.Report == nil: // nothing was touched

@@ -45,8 +45,8 @@ type stateFile struct {
 	stateContent
 }
 
-// openState locks and reads the state file of a site; one that does not exist gets a lineage of its own when it is written
-// first. The error says who has the lock, and names a version that is not known.
+// openState locks and reads the state file of a site; one that does not exist gets a lineage of its own when it is
+// written first. The error says who has the lock, and names a version that is not known.
 func openState(path, siteName, purpose string) (*stateFile, error) {
 	l, err := lockFile(path+".lock", purpose)
 	if err != nil {

@@ -56,8 +56,8 @@ func Incomplete(layers ...*Layer) error {
 
 // ParseLayer reads an override in the form of seed 004: a mapping with the keys configuration and
 // configuration_options. It may also have name, merge and options, which mean what they mean in slipway_override;
-// options win over configuration_options (see [refine.OverrideSettings]). The override has the name of the source where the
-// document gives none.
+// options win over configuration_options (see [refine.OverrideSettings]). The override has the name of the source where
+// the document gives none.
 //
 // A parameter that is null is kept, because it does no harm in a layer that others lie under. A type or title that is
 // null is left out for the same reason, see [Incomplete]. Types and parameters are not checked. The error is of type

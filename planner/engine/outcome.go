@@ -152,8 +152,8 @@ func (a *application) learn(out *Outcome, p *planner.Plan, report rollout.Report
 }
 
 // keepDeparted keeps nodes that left the site and could not be torn down, with the secrets that reach them, so that the
-// next plan tries again. Those that wait outside of the limit are kept apart, because a successful run has no nodes in the
-// state but those of the site.
+// next plan tries again. Those that wait outside of the limit are kept apart, because a successful run has no nodes in
+// the state but those of the site.
 func (a *application) keepDeparted(out *Outcome, report rollout.Report) {
 	left := slices.DeleteFunc(slices.Clone(a.Plan.Waiting), func(name string) bool {
 		_, here := report.Nodes[name]

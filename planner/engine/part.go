@@ -262,8 +262,8 @@ func (p *Part) addsWork() bool {
 }
 
 // Foreseen is what of the state after a run is known before. A map is nil where not even its keys are certain, because
-// Terraform takes a map with the keys that it will have in the end only: where the name of a node is not known, or where
-// the state has other keys and the run may have no work, so that it keeps them.
+// Terraform takes a map with the keys that it will have in the end only: where the name of a node is not known, or
+// where the state has other keys and the run may have no work, so that it keeps them.
 type Foreseen struct {
 	Nodes, Groups map[string]string
 	ChangedNodes  map[string]int64

@@ -29,9 +29,9 @@ type Schema struct {
 	Object func(Resource) (name, variant string)
 	// Target names the object on the node that a resource looks after where parameters, and not the title alone, say which
 	// that is (the path of a file), and the aim where its undo depends on it (that a user is to be absent). Two resources
-	// must not look after the same one. When a resource turns to another object, or to another aim, the node undoes the old
-	// one first. When one is given a new title, the new one takes over what the ledger has of the old. Object has the name
-	// of it, where it has no other.
+	// must not look after the same one. When a resource turns to another object, or to another aim, the node undoes the
+	// old one first. When one is given a new title, the new one takes over what the ledger has of the old. Object has
+	// the name of it, where it has no other.
 	Target func(Resource) (object, aim string)
 }
 

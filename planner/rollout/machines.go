@@ -257,8 +257,8 @@ const (
 )
 
 // inquire calls ask for every node, for up to parallelism at once, and returns when each call has ended or was waited
-// for as long as wait says (0: to its end), or ctx has ended. The other calls go on, with asking: see await. A node that
-// is being asked is not asked again.
+// for as long as wait says (0: to its end), or ctx has ended. The other calls go on, with asking: see await. A node
+// that is being asked is not asked again.
 func (m *Machines) inquire(ctx, asking context.Context, nodes []string, parallelism int,
 	wait func(node string) time.Duration, ask func(ctx context.Context, node string) error) {
 	var waiting sync.WaitGroup

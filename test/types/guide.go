@@ -71,9 +71,19 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `exec` + "`" + ` | never: the same command may run twice | |
 
 Hard links are several names of one file. A ` + "`" + `file` + "`" + ` that is written becomes a file of its own, and undo brings its content back, but not the hard link.
-Where only ` + "`" + `owner` + "`" + `, ` + "`" + `group` + "`" + ` or ` + "`" + `mode` + "`" + ` are given it stays one file, so give all its names the same.
+Where only ` + "`" + `owner` + "`" + `, ` + "`" + `group` + "`" + ` or ` + "`" + `mode` + "`" + ` are given it stays one file, so give all its names the same. That two managed files became one after both were applied
+is found by the next check.
 
 `
+
+// notes are what a type says after its parameters.
+var notes = map[string]string{
+	"package": `Packages of a node that nothing makes wait for each other are installed by one call of the package manager, also when other resources come in between; when it fails, each is tried by itself, so that the error is that of the
+package that causes it. So a package may be installed before files, settings, cron jobs, kernel parameters and services that come before it in the plan, unless it requires them. It waits for what may matter to it: what
+it requires, and, of what comes before it in the plan, commands, users, groups, hosts, mounts, links and directories, removals, and all below ` + "`" + `/etc/apt` + "`" + `, ` + "`" + `/etc/yum*` + "`" + `, ` + "`" + `/etc/dnf` + "`" + `, ` + "`" + `/etc/pki` + "`" + `, ` + "`" + `/etc/apk` + "`" + ` and ` + "`" + `/usr/share/keyrings` + "`" + `.
+
+`,
+}
 
 var kinds = map[resource.Kind]string{
 	resource.String: "string", resource.Bool: "bool", resource.Integer: "integer", resource.StringList: "list of strings",
@@ -98,6 +108,7 @@ func guide() string {
 			fmt.Fprintf(&b, "```terraform\n%s```\n\n", example)
 		}
 		table(&b, s.Parameters)
+		b.WriteString(notes[name])
 	}
 	appendix(&b, "Actions of remote tasks",
 		"What `type` and `parameters` of a `remote` task of an entity may be (guide [Catalogs](catalog)).", schema.Actions())

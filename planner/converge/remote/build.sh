@@ -3,7 +3,7 @@
 # static, stripped, compressed, and the same bytes from the same source on every machine. Needs go and gzip.
 set -eu
 source=github.com/slipway/terraform-provider-slipway/planner/converge/slipway-helper
-limit=4500000 # bytes of a helper, before compression
+limit=5000000 # bytes of a helper, before compression
 for platform in ${HELPER_PLATFORMS:-linux/amd64 linux/arm64}; do
 	helper=$1/helper-${platform%/*}-${platform#*/}
 	trap 'rm -f "$helper" "$helper.new"' EXIT
