@@ -37,6 +37,9 @@ type workspace struct {
 func newWorkspace(t testing.TB) *workspace {
 	t.Helper()
 	if os.Getenv("SLIPWAY_MIRROR") == "" {
+		if *update || *updatePlans {
+			t.Fatal("nothing is written: SLIPWAY_MIRROR names no Terraform configuration that finds the provider; see `make mirror`")
+		}
 		t.Skip("NOT RUN: SLIPWAY_MIRROR names no Terraform configuration that finds the provider; use `make test`")
 	}
 	w := &workspace{t, t.TempDir()}
