@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,13 +17,18 @@ type Alike struct {
 	Reason string
 }
 
-// SaidAlike groups nodes by their reason, without their own names in it, in the order of the first node of each group.
-// The reason of a single node stays unchanged.
+// ownAddress finds the address and port of a node where an error of its connection begins with it, or with a few words
+// before it. What commands print begins with their resource.
+var ownAddress = regexp.MustCompile(`^((?:[a-z]+[,:]? )*)(?:\[[^][ ]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}\b`)
+
+// SaidAlike groups nodes by their reason, without their own names and addresses in it, in the order of the first node of
+// each group. The reason of a single node stays unchanged.
 func SaidAlike(nodes []string, reason func(node string) string) []Alike {
 	var out []Alike
 	index := make(map[string]int)
 	for _, node := range nodes {
 		said := strings.ReplaceAll(reason(node), fmt.Sprintf("node %q: ", node), "")
+		said = ownAddress.ReplaceAllString(said, "${1}the node")
 		i, known := index[said]
 		if !known {
 			i = len(out)

@@ -44,8 +44,8 @@ func TestErrorsThatDifferInTheAddressAreOne(t *testing.T) {
 		got = append(got, a.Who()+": "+a.Reason)
 	}
 	want := []string{
-		`2 nodes (n1, n2): the node's address does not let the user "op" in`,
-		`2 nodes (n3, n4): no connection to the node's address within 10s`,
+		`2 nodes (n1, n2): the node does not let the user "op" in`,
+		`2 nodes (n3, n4): no connection to the node within 10s`,
 		"n5: " + reasons["n5"], "n6: " + reasons["n6"], "n7: " + reasons["n7"],
 	}
 	if !slices.Equal(got, want) {
