@@ -193,7 +193,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"last_run_steps": shown(types.ListType{ElemType: types.StringType}, "What the last run with work really did, in the form of `steps`: without what it found as it should be, what failed and what it did not come to, and with what a rollback did. "+
 				"Known after apply while there is work."),
 			"digest": shown(types.StringType, "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node."),
-			"changed_nodes": shown(types.MapType{ElemType: types.Int64Type}, "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that leave the site leave the map. "+
+			"changed_nodes": shown(types.MapType{ElemType: types.Int64Type}, "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that left the site leave the map with the next run that has work. "+
 				"0 says that no run with a number changed the node yet. Where something is not known before the apply, the nodes that it may concern are known after apply."),
 			"status":       shown(types.StringType, "`deployed`; `limited` when that is so as far as `limit` goes; `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error."),
 			"group_status": shown(types.MapType{ElemType: types.StringType}, "Stage of each group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`."),
