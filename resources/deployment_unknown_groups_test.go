@@ -1,0 +1,101 @@
+package resources_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// unsettled plans sites with three nodes in a group "web" and two in a group "db" of which something is not known.
+type unsettled struct {
+	*planning
+	folder string
+}
+
+func newUnsettled(t *testing.T) unsettled {
+	t.Helper()
+	u := unsettled{newPlanning(t), t.TempDir()}
+	u.mayApply()
+	return u
+}
+
+// unknownText is a text that is not known yet.
+var unknownText = tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
+
+// site returns a site: of node n3 and of the groups, attributes are given. "web" has batches.
+func (u unsettled) site(n3, web, db map[string]any, content string) map[string]tftypes.Value {
+	u.t.Helper()
+	with := func(object, more map[string]any) map[string]any {
+		for name, v := range more {
+			object[name] = v
+		}
+		return object
+	}
+	var nodes []any
+	for _, name := range []string{"n1", "n2", "n3", "n4", "n5"} {
+		if err := os.MkdirAll(filepath.Join(u.folder, name, "etc"), 0o755); err != nil {
+			u.t.Fatal(err)
+		}
+		tag := "web"
+		if name > "n3" {
+			tag = "db"
+		}
+		n := map[string]any{"name": name, "rack": "r1", "tags": []any{tag}, "labels": map[string]any{"a": "x"}, "roles": []any{"front"},
+			"connect": map[string]any{"transport": "local", "root": filepath.Join(u.folder, name)}}
+		if name == "n3" {
+			n = with(n, n3)
+		}
+		nodes = append(nodes, n)
+	}
+	group := func(name string, more map[string]any) map[string]any {
+		return with(map[string]any{"name": name, "critical": true, "selectors": []any{map[string]any{"node_tags": []any{name}}}}, more)
+	}
+	service := func(name, criterion, value, content string) map[string]any {
+		return map[string]any{"name": name, "selectors": []any{map[string]any{criterion: []any{value}}}, "configuration": map[string]any{
+			"file": map[string]any{"/etc/" + name: map[string]any{"content": content}}}}
+	}
+	return map[string]tftypes.Value{"site": valueOf("lon1"), "nodes": valueOf(nodes),
+		"groups": valueOf([]any{group("web", with(map[string]any{"rolling": map[string]any{"batches": []any{"1", "50%"}}}, web)),
+			group("db", with(map[string]any{"depends_on_groups": []any{"web"}}, db))}),
+		"services": valueOf([]any{service("motd", "node_labels", "a:x", content), service("rack", "rack_names", "r1", "rack")}),
+	}
+}
+
+// While the nodes with work of a group are not certain, its batches are not, nor what depends on how many nodes there
+// are; its tasks are.
+func TestUnknownMembershipLeavesBatchesOpen(t *testing.T) {
+	t.Parallel()
+	u := newUnsettled(t)
+	prior := u.apply(u.site(nil, nil, nil, "one"))
+	budget := tftypes.NewValue(u.typ.AttributeTypes["failure_budget"], map[string]tftypes.Value{
+		"nodes": tftypes.NewValue(tftypes.Number, nil), "percent": valueOf(40)})
+	known := u.site(nil, nil, nil, "two")
+	known["failure_budget"] = budget
+	if planned, _, _ := u.planFrom(known, prior); !strings.Contains(planned["steps"].String(), "batch 1 of 3: 1 node (n1)") {
+		t.Errorf("no batches: %s", planned["steps"])
+	}
+	for name, config := range map[string]map[string]tftypes.Value{
+		"tags":      u.site(map[string]any{"tags": []any{unknownText}}, nil, nil, "two"),
+		"selectors": u.site(nil, map[string]any{"selectors": []any{map[string]any{"node_tags": []any{"web"}}, map[string]any{"node_names": []any{unknownText}}}}, nil, "two"),
+		"services":  u.site(nil, nil, nil, "two"),
+	} {
+		if name == "services" { // it may be on any node, and only what is placed by rack changes for certain
+			config["services"] = valueOf([]any{map[string]any{"name": "motd", "selectors": []any{map[string]any{"node_names": []any{"n2"}}},
+				"configuration": map[string]any{"file": map[string]any{"/etc/motd": map[string]any{"content": "two"}}}},
+				map[string]any{"name": "more", "selectors": []any{map[string]any{"node_names": []any{unknownText}}}, "configuration": map[string]any{
+					"file": map[string]any{"/etc/more": map[string]any{"content": "x"}}}}})
+		}
+		config["failure_budget"] = budget
+		_, warnings, _ := u.planFrom(config, prior)
+		steps := certain(warnings)
+		if strings.Contains(steps, "batch ") || !strings.Contains(steps, "update file[/etc/motd]") {
+			t.Errorf("%s: certain are batches, or not the tasks:\n%s", name, steps)
+		}
+		if name != "services" && strings.Contains(steps, "failed") {
+			t.Errorf("%s: certain is how many nodes may fail:\n%s", name, steps)
+		}
+	}
+}
