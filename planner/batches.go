@@ -21,13 +21,7 @@ func (p *Plan) SetBatches(groups []site.Group) {
 		if at < 0 || groups[at].Rolling == nil {
 			continue
 		}
-		var nodes []string
-		for _, ph := range p.Phases {
-			if ph.Group == g.Name && ph.inBatches() {
-				nodes = append(nodes, ph.nodeNames()...)
-			}
-		}
-		p.Groups[i].Batches = groups[at].Rolling.Split(distinct(nodes))
+		p.Groups[i].Batches = groups[at].Rolling.Split(p.InBatches(g.Name))
 	}
 }
 

@@ -69,6 +69,27 @@ func (p *Plan) Part(wanted func(task.Task) bool) *Plan {
 	return &out
 }
 
+// LeaveOutBatches leaves out the batches of groups that are open: it is not certain on which nodes they have tasks.
+func (p *Plan) LeaveOutBatches(open func(Group) bool) {
+	p.Groups = slices.Clone(p.Groups)
+	for i, g := range p.Groups {
+		if open(g) {
+			p.Groups[i].Batches = nil
+		}
+	}
+}
+
+// InBatches returns the nodes on which a group has tasks that are done batch by batch, sorted.
+func (p *Plan) InBatches(group string) []string {
+	var nodes []string
+	for _, phase := range p.Phases {
+		if phase.Group == group && phase.inBatches() {
+			nodes = append(nodes, phase.nodeNames()...)
+		}
+	}
+	return distinct(nodes)
+}
+
 // TornDown returns the nodes that the plan tears down, sorted: those that left the site, and those that left every
 // group.
 func (p *Plan) TornDown() []string {

@@ -54,7 +54,7 @@ func (p *Part) HasWork() bool { return len(p.certain()) > 0 || p.addsWork() }
 // warning, which names what they lack.
 func (p *Part) Warning(run int64) Messages {
 	var m Messages
-	perhaps := p.Plan.Part(func(t task.Task) bool { return !p.sure[keyOf(t)] && !p.hides(t) }).Lines()
+	perhaps := p.lines(func(t task.Task) bool { return !p.sure[keyOf(t)] && !p.hides(t) })
 	_, torn := p.Losses()
 	m.warn(summary(p.Lacking), "%s", listed(p.Lacking)+"The plan is made again in the apply, when everything is known. "+
 		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+also(p.Brings)+torn)
@@ -68,7 +68,24 @@ func (p *Part) certain() (lines []string) {
 			lines = append(lines, c.String())
 		}
 	}
-	return append(lines, p.Plan.Part(func(t task.Task) bool { return p.sure[keyOf(t)] }).Lines()...)
+	return append(lines, p.lines(func(t task.Task) bool { return p.sure[keyOf(t)] })...)
+}
+
+// lines describes the tasks that wanted selects, without what depends on how many nodes have any: batches, and the
+// failure budget.
+func (p *Part) lines(wanted func(task.Task) bool) []string {
+	part, partial := p.Plan.Part(wanted), p.partlyServed()
+	certain := p.Plan.Part(func(t task.Task) bool { return p.sure[keyOf(t)] })
+	part.LeaveOutBatches(func(g planner.Group) bool {
+		all, sure := p.Plan.InBatches(g.Name), certain.InBatches(g.Name)
+		return p.Open[g.Name] || slices.ContainsFunc(g.Owned, func(node string) bool {
+			return !slices.Contains(sure, node) && (partial[node] || slices.Contains(all, node))
+		})
+	})
+	if len(p.Names) > 0 || p.Nameless {
+		part.MayFail = nil
+	}
+	return part.Lines()
 }
 
 // stepsOf lists steps that have no numbers yet. Terraform does not break lines that are indented.
@@ -328,12 +345,19 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 
 // concerned returns the nodes on which the run may do anything.
 func (p *Part) concerned() map[string]bool {
-	s, out := p.whole(), p.Busy()
+	out := p.Busy()
+	maps.Copy(out, p.partlyServed())
 	for _, names := range [][]string{p.Plan.ChangedNodes(), p.Names} {
 		for _, name := range names {
 			out[name] = true
 		}
 	}
+	return out
+}
+
+// partlyServed returns the nodes on which a service may be of which something is left out.
+func (p *Part) partlyServed() map[string]bool {
+	s, out := p.whole(), make(map[string]bool)
 	inventory, placed := site.NewNodeIndex(s.Nodes), slices.Clone(p.Partial)
 	if p.Anywhere {
 		placed = append(placed, site.Service{}) // no selectors: all nodes
