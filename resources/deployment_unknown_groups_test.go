@@ -99,3 +99,33 @@ func TestUnknownMembershipLeavesBatchesOpen(t *testing.T) {
 		}
 	}
 }
+
+// A node that is certainly in a group cannot be torn down, whatever else of it or of other groups is not known.
+func TestUnknownMembershipTearsDownNoCertainMember(t *testing.T) {
+	t.Parallel()
+	u := newUnsettled(t)
+	prior := u.apply(u.site(nil, nil, nil, "one"))
+	by := func(criterion string, values ...any) map[string]any {
+		return map[string]any{"selectors": []any{map[string]any{criterion: values}}}
+	}
+	for name, c := range map[string]struct {
+		n3, web, db map[string]any
+		nodes       string
+	}{
+		"rack":             {map[string]any{"rack": unknownText}, nil, nil, ""},
+		"labels":           {map[string]any{"labels": map[string]any{"a": unknownText}}, nil, nil, ""},
+		"roles":            {map[string]any{"roles": []any{unknownText}}, nil, nil, ""},
+		"tags":             {map[string]any{"tags": []any{unknownText}}, nil, nil, "1 node: n3."},
+		"one tag of two":   {map[string]any{"tags": []any{"web", unknownText}}, nil, nil, ""},
+		"selector":         {nil, by("node_tags", unknownText), nil, "3 nodes: n1, n2, n3."},
+		"selector of last": {nil, nil, by("node_tags", unknownText), "2 nodes: n4, n5."},
+		"rack of selector": {map[string]any{"rack": unknownText}, by("rack_names", "r1"), nil, "1 node: n3."},
+		"place":            {map[string]any{"address": unknownText}, nil, nil, "1 node: n3."},
+	} {
+		_, warnings, _ := u.planFrom(u.site(c.n3, c.web, c.db, "one"), prior)
+		_, nodes, _ := strings.Cut(warnings, "May be torn down, depending on what is not known: ")
+		if nodes, _, _ = strings.Cut(nodes, " protect is"); nodes != c.nodes {
+			t.Errorf("%s: %q may be torn down, want %q", name, nodes, c.nodes)
+		}
+	}
+}
