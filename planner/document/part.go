@@ -103,7 +103,7 @@ func (p *parting) node(m Member) (any, bool) {
 	if known && len(errs) == 0 {
 		p.Absent = append(p.Absent, nodes...)
 	}
-	p.loose = append(p.loose, p.loosen(name, reached))
+	p.loose = append(p.loose, p.loosen(name, m.Value))
 	return nil, false
 }
 

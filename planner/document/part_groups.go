@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -14,10 +15,12 @@ type partGroup struct {
 	widest site.Selectors // they select every node that it may select
 }
 
-// looseNode is a node of which something that selectors ask for may not be known.
+// looseNode is a node of which something that selectors ask for may not be known. Its own tags, labels and rack are
+// those that it certainly has, so what selects it selects it for certain.
 type looseNode struct {
 	site.Node
 	noTags, noLabels, noRack bool
+	moves                    bool // its place is not known
 }
 
 // group notes a group, and returns it with the selectors of which all that counts is known. One of which more is not
@@ -84,23 +87,47 @@ func narrowest(selectors any) any {
 	return out
 }
 
+// noRack is the rack of a node whose rack is not known. No selector can name it.
+const noRack = "\x00"
+
 // loosen returns what is known of a node for selectors.
 func (p *parting) loosen(name string, node any) looseNode {
 	object, _ := node.(map[string]any)
 	known := map[string]any{"name": name}
 	lacks := func(attribute string) bool {
-		if v, given := object[attribute]; given && isKnown(v) {
-			known[attribute] = v
+		v, given := object[attribute]
+		if !given || v == nil {
 			return false
 		}
-		return object[attribute] != nil
+		known[attribute] = certainOf(v)
+		return !isKnown(v)
 	}
-	n := looseNode{site.Node{Name: name}, lacks("tags"), lacks("labels"), lacks("rack")}
-	if nodes, _, errs := p.values.Nodes([]any{known}); len(errs) == 0 {
-		n.Node = nodes[0]
-		return n
+	n := looseNode{Node: site.Node{Name: name}, noTags: lacks("tags"), noLabels: lacks("labels"), noRack: lacks("rack"),
+		moves: !isKnown(object["address"]) || !isKnown(object["connect"])}
+	nodes, _, errs := p.values.Nodes([]any{known})
+	if len(errs) > 0 {
+		return looseNode{Node: n.Node, noTags: true, noLabels: true, noRack: true, moves: true}
 	}
-	return looseNode{n.Node, true, true, true}
+	n.Node = nodes[0]
+	if n.noRack {
+		n.Rack = noRack
+	}
+	return n
+}
+
+// certainOf returns what is known of a list or map of texts; nil where nothing is.
+func certainOf(v any) any {
+	switch v := v.(type) {
+	case resource.Unknown:
+		return nil
+	case []any:
+		return slices.DeleteFunc(slices.Clone(v), func(e any) bool { return !isKnown(e) })
+	case map[string]any:
+		v = maps.Clone(v)
+		maps.DeleteFunc(v, func(_ string, e any) bool { return !isKnown(e) })
+		return v
+	}
+	return v
 }
 
 // maySelect reports whether selectors may select a node when it is known.
@@ -123,7 +150,7 @@ func (n looseNode) maySelect(s site.Selectors) bool {
 // settleGroups notes which groups may have more members than in the known part, and takes the nodes out of it whose
 // tasks may be those of a group that is not known.
 func (p *parting) settleGroups(part *Deployment) {
-	p.Open = make(map[string]bool)
+	p.Open, p.Members = make(map[string]bool), make(map[string]bool)
 	if part.Groups == nil {
 		for _, g := range strategy.Default() {
 			p.groups = append(p.groups, partGroup{g, g.Selectors})
@@ -132,6 +159,11 @@ func (p *parting) settleGroups(part *Deployment) {
 	for _, g := range p.groups {
 		if p.Nameless || slices.ContainsFunc(p.loose, func(n looseNode) bool { return n.maySelect(g.widest) }) {
 			p.Open[g.Name] = true
+		}
+		for _, n := range p.loose {
+			if !n.moves && len(g.Selectors.Members([]site.Node{n.Node})) > 0 {
+				p.Members[n.Name] = true
+			}
 		}
 	}
 	var members map[string][]string
@@ -182,6 +214,11 @@ func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) 
 		maps.Copy(settled, certain)
 	}
 	maps.DeleteFunc(unsettled, func(_ string, is bool) bool { return !is })
+	for node := range unsettled {
+		if settled[node] {
+			p.Members[node] = true
+		}
+	}
 	for name, certain := range members {
 		left := slices.DeleteFunc(slices.Clone(certain), func(node string) bool { return unsettled[node] })
 		p.Open[name] = p.Open[name] || len(left) < len(certain)

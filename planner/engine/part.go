@@ -180,7 +180,7 @@ func (p *Part) Losses() (losses planner.Losses, perhaps string) {
 	losses = p.Planned.Losses()
 	var nodes []string
 	for _, name := range p.Names {
-		if _, is := losses.TornDown[name]; is {
+		if _, is := losses.TornDown[name]; is && !p.Members[name] {
 			nodes = append(nodes, name)
 		}
 		delete(losses.TornDown, name)

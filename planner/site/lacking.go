@@ -19,6 +19,8 @@ type Lacking struct {
 	Absent   []Node   // nodes of which the connection only is not known, without it
 	Names    []string // of nodes, also of those that are left out because their group is not known
 	Nameless bool     // the name of a node is not known; it may be in any group
+	// Members are those of Names that are certainly in a group, and whose place is known: they are not torn down.
+	Members map[string]bool
 	// Services of which something is left out, with their selectors; Anywhere: one may be on any node.
 	Partial  []Service
 	Anywhere bool
