@@ -150,7 +150,7 @@ func (n looseNode) maySelect(s site.Selectors) bool {
 // settleGroups notes which groups may have more members than in the known part, and takes the nodes out of it whose
 // tasks may be those of a group that is not known.
 func (p *parting) settleGroups(part *Deployment) {
-	p.Open, p.Members = make(map[string]bool), make(map[string]bool)
+	p.Open, p.Members, p.Wavering = make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	if part.Groups == nil {
 		for _, g := range strategy.Default() {
 			p.groups = append(p.groups, partGroup{g, g.Selectors})
@@ -178,8 +178,8 @@ func (p *parting) settleGroups(part *Deployment) {
 	}
 }
 
-// takeUnsettled takes nodes out of the known part that may be in a group before the one which they are certainly in, or
-// in one that overrides name. It returns the members of the groups that are left.
+// takeUnsettled takes nodes out of the known part that may be in no group, or in one that overrides name, and notes those
+// that may be in a group before the one which they are certainly in. It returns the members of the groups that are left.
 func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) {
 	nodes, known, errs := p.values.Nodes(part.Nodes)
 	groups, overridden := make(map[string]partGroup), make(map[string]bool)
@@ -197,7 +197,8 @@ func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) 
 			overridden[name] = true
 		}
 	}
-	index, settled, unsettled := site.NewNodeIndex(nodes), make(map[string]bool), make(map[string]bool)
+	index, settled := site.NewNodeIndex(nodes), make(map[string]bool)
+	unsettled := make(map[string]bool) // true: more than the step may depend on it
 	members = make(map[string][]string)
 	for _, name := range order {
 		members[name] = index.Members(groups[name].Selectors)
@@ -206,16 +207,20 @@ func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) 
 			certain[node] = true
 		}
 		for _, node := range index.Members(groups[name].widest) {
-			if !certain[node] {
+			if matters := overridden[name] || part.Bounds["limit"] != nil; !certain[node] {
 				p.Open[name] = true
-				unsettled[node] = unsettled[node] || !settled[node] || overridden[name]
+				if matters || !settled[node] {
+					unsettled[node] = unsettled[node] || matters
+				}
 			}
 		}
 		maps.Copy(settled, certain)
 	}
-	maps.DeleteFunc(unsettled, func(_ string, is bool) bool { return !is })
-	for node := range unsettled {
-		if settled[node] {
+	for node, matters := range unsettled {
+		if settled[node] && !matters {
+			p.Wavering[node] = true
+			delete(unsettled, node)
+		} else if unsettled[node] = true; settled[node] {
 			p.Members[node] = true
 		}
 	}

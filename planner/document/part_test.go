@@ -57,7 +57,7 @@ func TestKnownPart(t *testing.T) {
 		Places: []string{`node "n2", address`, `node "n3", tags`, `service "whole", configuration.file["/a"].mode`,
 			`service "some", configuration.file["/b"]`, `service "some", configuration.package`, `service "none", entity`},
 		Nodes: site.Share{Lacks: 2, Of: 3}, Services: site.Share{Lacks: 1, Of: 3}, Resources: site.Share{Lacks: 2, Of: 3},
-		Absent: []site.Node{{Name: "n2", Tags: []string{"a"}}}, Names: []string{"n2", "n3"}, Members: map[string]bool{"n3": true}, Open: map[string]bool{"default": true},
+		Absent: []site.Node{{Name: "n2", Tags: []string{"a"}}}, Names: []string{"n2", "n3"}, Members: map[string]bool{"n3": true}, Open: map[string]bool{"default": true}, Wavering: map[string]bool{},
 		Partial: []site.Service{partial, partial}, Entities: true, Wanted: map[string]bool{"none": true},
 		Brings: site.Brings{Any: true, Types: map[string]bool{"package": true}, IDs: map[resource.ID]bool{"file[/b]": true}},
 	}

@@ -15,6 +15,10 @@ type Lacking struct {
 	// Open are groups that may have other members than in the known part.
 	Open map[string]bool
 
+	// Wavering are nodes of the known part that are certainly in a group, and may be in one before it. Which one decides
+	// in which step their tasks are done, and nothing else.
+	Wavering map[string]bool
+
 	// What follows is left out of the known part.
 	Absent   []Node   // nodes of which the connection only is not known, without it
 	Names    []string // of nodes, also of those that are left out because their group is not known
