@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -19,7 +20,7 @@ import (
 type desired struct {
 	*membership
 	services    *refine.Services
-	overrides   *refine.Overrides
+	overrides   *override.Set
 	entityNodes map[string]site.Node // the nodes by name; nil without services of entities
 	nodeSets    []*nodeSet
 	wanted      map[string]*taskList // by node

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
@@ -61,7 +62,7 @@ func entityError(t task.Task, d *refine.EntityTask, at string, code invalid.Code
 
 // relationError returns the error for a relation of a node's resources that cannot be kept. It names the rule of the
 // site that makes it, or the object that wrote it.
-func relationError(site string, e *sequence.RelationError, overrides *refine.Overrides,
+func relationError(site string, e *sequence.RelationError, overrides *override.Set,
 	details map[resource.ID]*refine.EntityTask) invalid.Error {
 	p := invalid.Error{Code: e.Code}
 	if e.Rule != "" {

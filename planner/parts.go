@@ -2,6 +2,7 @@ package planner
 
 import (
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -20,7 +21,7 @@ func Lay(schemas map[string]resource.Schema, service site.Service, overrides []s
 	service.Selectors = nil // every node, of which there is one
 	services, errs := refine.New(site.Site{Services: []site.Service{service}}, []site.Node{{Name: node}},
 		refine.Schemas{Config: schemas}, nil)
-	set, more := refine.NewOverrides(overrides, schemas, service.Configuration)
+	set, more := override.New(overrides, schemas, service.Configuration)
 	errs = append(errs, more...)
 	index := make(map[string]int, len(overrides))
 	for i := range set.Len() {
@@ -73,6 +74,6 @@ func CheckParts(s site.Site) invalid.Errors {
 		}
 	}
 	_, errs := refine.New(parts, nil, refine.Schemas{Config: schemas}, nil)
-	_, more := refine.NewOverrides(s.Overrides, schemas, configurations(s.Services)...)
+	_, more := override.New(s.Overrides, schemas, configurations(s.Services)...)
 	return append(errs, more...)
 }

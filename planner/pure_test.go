@@ -13,7 +13,7 @@ const module = "github.com/slipway/terraform-provider-slipway/"
 // pure packages compute: no clock, no network, no files, no logging. What they import must be pure as well.
 var pure = []string{
 	"planner", "planner/callback", "planner/catalog", "planner/digraph", "planner/invalid", "planner/lifecycle",
-	"planner/plugin", "planner/refine", "planner/resource", "planner/run", "planner/schema", "planner/sequence",
+	"planner/override", "planner/plugin", "planner/refine", "planner/resource", "planner/run", "planner/schema", "planner/sequence",
 	"planner/services", "planner/simulate", "planner/site", "planner/strategy", "planner/task",
 }
 

@@ -10,6 +10,7 @@ import (
 
 	callbacktype "github.com/slipway/terraform-provider-slipway/planner/callback"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -35,7 +36,7 @@ func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo) (*desired
 	b.services, more = refine.New(m.site, m.nodes,
 		refine.Schemas{Config: b.types, Remote: b.actionSchemas, Callback: callbacktype.Schemas()}, memo)
 	b.errs = append(b.errs, more...)
-	b.overrides, more = refine.NewOverrides(m.site.Overrides, b.types, configurations(m.site.Services)...)
+	b.overrides, more = override.New(m.site.Overrides, b.types, configurations(m.site.Services)...)
 	b.errs = append(b.errs, more...)
 	b.groupNodes()
 	b.collectCallbacks()

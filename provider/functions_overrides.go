@@ -6,13 +6,13 @@ import (
 	"maps"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -58,7 +58,7 @@ func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *fu
 			return
 		}
 	}
-	value, err := valueOf(ctx, overrideValue(refine.CombineOverrides(layers)))
+	value, err := valueOf(ctx, overrideValue(override.Combine(layers)))
 	if err != nil {
 		resp.Error = function.NewFuncError(err.Error())
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -138,7 +138,7 @@ func applyLayers(all []input, direct site.OverrideOptions) ([]overriddenJSON, er
 	overrides := make([]site.Override, len(layers)-1)
 	for i, l := range layers[1:] {
 		overrides[i] = l.Override
-		overrides[i].Options = refine.OverrideSettings(l.Override.Options, direct)
+		overrides[i].Options = override.Settings(l.Override.Options, direct)
 	}
 	base := site.Service{Name: all[0].argument, Configuration: layers[0].Override.Configuration}
 	schemas := schema.Types()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -204,7 +204,7 @@ func replayLayers(t testing.TB, _ *file, v *vector) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "configuration", plain(t, refine.CombineOverrides(layers).Configuration), plain(t, decode[any](t, v.keys["expect"])))
+	same(t, "configuration", plain(t, override.Combine(layers).Configuration), plain(t, decode[any](t, v.keys["expect"])))
 }
 
 // replayServerLayers takes the records that concern a node and merges them, each replacing titles whole.
@@ -251,8 +251,8 @@ func replayServerLayers(t testing.TB, _ *file, v *vector) {
 		}
 		overrides = append(overrides, o)
 	}
-	set, _ := refine.NewOverrides(overrides, nil) // which types there are does not matter to the merge
-	got := refine.CombineOverrides(set.Overrides(set.Layers(site.Node{Name: node.ID, Roles: node.Roles}, nil)))
+	set, _ := override.New(overrides, nil) // which types there are does not matter to the merge
+	got := override.Combine(set.Overrides(set.Layers(site.Node{Name: node.ID, Roles: node.Roles}, nil)))
 	expect := expectations(t, v.keys["expect"], "configuration", "configuration_options")
 	same(t, "configuration", plain(t, got.Configuration), plain(t, decode[any](t, expect["configuration"])))
 	wanted, err := layer(t, "expected", map[string]yaml.Node{"configuration_options": expect["configuration_options"]})

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/refine"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -56,7 +56,7 @@ func Incomplete(layers ...*Layer) error {
 
 // ParseLayer reads an override in the form of seed 004: a mapping with the keys configuration and
 // configuration_options. It may also have name, merge and options, which mean what they mean in slipway_override;
-// options win over configuration_options (see [refine.OverrideSettings]). The override has the name of the source where
+// options win over configuration_options (see [override.Settings]). The override has the name of the source where
 // the document gives none.
 //
 // A parameter that is null is kept, because it does no harm in a layer that others lie under. A type or title that is
@@ -74,7 +74,7 @@ func ParseLayer(source Source) (*Layer, error) {
 			key{"configuration_options", false, r.into(&data)},
 			key{"options", false, r.into(&direct)},
 			key{"configuration", false, func(n *yaml.Node, path string) {
-				r.layer.types = refine.OverrideSettings(data, direct).TypesFilter
+				r.layer.types = override.Settings(data, direct).TypesFilter
 				before := len(r.errs)
 				r.intoConfiguration(&o.Configuration)(n, path)
 				if at := r.resolve(n); at != nil && at.Kind != yaml.MappingNode && len(r.errs) > before {
@@ -86,7 +86,7 @@ func ParseLayer(source Source) (*Layer, error) {
 			r.report(descend(n, "merge"), "merge", invalid.BadValue,
 				"%q is not a way to merge; use \"parameter\" or \"title\"", o.Merge)
 		}
-		o.Options = refine.OverrideSettings(data, direct)
+		o.Options = override.Settings(data, direct)
 	}
 	return &Layer{o, place{file: source.Name, node: n}, r.layer.nulls}, r.result()
 }

@@ -1,19 +1,10 @@
-// Package refine makes the tasks of every node from the services and overrides of a site. It is pure.
+// Package refine makes the tasks of every node from the services of a site. It is pure.
 //
 // A service is inline configuration, or an instance of an entity ([Refined]), which is refined to tasks through the
 // templates of the entity: HCL template syntax, `${}` and `%{ if }`, `%{ for }`, over the attributes of the service
 // and of the node that it is placed on, with the functions that Terraform users know. What a template can do is
 // bounded: its size and nesting, the work of one evaluation and the size of the result. What does not depend on a node
 // is validated and digested once.
-//
-// Overrides change parameters of resources that services bring, or add resources (seed 004). Those that concern a node
-// form layers, the weakest first: those of the whole site, of its groups in the order of the run, of any of its roles,
-// of the node itself; within a scope they go by name. An override's filters and its create options concern its own
-// entries only. What the layers say of one title is then merged (fuel.md B4); with `merge = "title"` a layer drops what
-// weaker ones said of the title. Precedence of a parameter: merged entries, then merged defaults, then the value that
-// the service gave. References of require, before, notify and subscribe are added to those of the service, never
-// replaced (fuel.md B2, F-15). A resource that is not there is created when one of the layers that still count may
-// create it.
 package refine
 
 import (

@@ -1,4 +1,4 @@
-package refine
+package override
 
 import (
 	"testing"
@@ -71,14 +71,14 @@ func TestCombine(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, CombineOverrides(tt.layers)); d != "" {
+			if d := cmp.Diff(tt.want, Combine(tt.layers)); d != "" {
 				t.Error(d)
 			}
 		})
 	}
 	first := site.Override{Configuration: conf{"kv": titles{"a": {"value": "1"}}},
 		Options: site.OverrideOptions{Defaults: defaults(params{"note": "n"})}}
-	CombineOverrides([]site.Override{first, {Configuration: conf{"kv": titles{"a": {"value": "2"}}},
+	Combine([]site.Override{first, {Configuration: conf{"kv": titles{"a": {"value": "2"}}},
 		Options: site.OverrideOptions{Defaults: defaults(params{"note": "m"})}}})
 	if first.Configuration["kv"]["a"]["value"] != "1" || first.Options.Defaults["kv"]["note"] != "n" {
 		t.Error("Combine changed a layer")
@@ -90,14 +90,14 @@ func TestSettings(t *testing.T) {
 	data := site.OverrideOptions{Create: &yes, TypesFilter: []string{"a"}, TitlesFilter: []string{"b"},
 		TypesCreateException: []string{"c"}, TitlesCreateException: []string{"d"},
 		Defaults: map[string]map[string]any{"kv": {"note": "n"}}}
-	if d := cmp.Diff(data, OverrideSettings(data, site.OverrideOptions{TypesFilter: []string{},
+	if d := cmp.Diff(data, Settings(data, site.OverrideOptions{TypesFilter: []string{},
 		Defaults: map[string]map[string]any{}})); d != "" {
 		t.Errorf("empty settings hide options: %s", d)
 	}
 	direct := site.OverrideOptions{Create: &no, TypesFilter: []string{"1"}, TitlesFilter: []string{"2"},
 		TypesCreateException: []string{"3"}, TitlesCreateException: []string{"4"},
 		Defaults: map[string]map[string]any{"file": {"mode": "0644"}}}
-	if d := cmp.Diff(direct, OverrideSettings(data, direct)); d != "" {
+	if d := cmp.Diff(direct, Settings(data, direct)); d != "" {
 		t.Error(d)
 	}
 }

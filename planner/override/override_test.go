@@ -1,4 +1,4 @@
-package refine
+package override
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ type (
 // apply lays overrides that all concern one node over the resources of a service.
 func apply(t *testing.T, overrides []site.Override, base conf) (map[string]params, []task.Task, invalid.Errors) {
 	t.Helper()
-	set, errs := NewOverrides(overrides, overrideSchemas)
+	set, errs := New(overrides, overrideSchemas)
 	tasks := tasksOf(t, base)
 	node := site.Node{Name: "n1", Roles: []string{"web", "compute"}}
 	after, faults := set.Apply(set.Layers(node, []string{"g1", "g2"}), tasks)
@@ -253,7 +253,7 @@ func TestApply(t *testing.T) {
 }
 
 func TestLayers(t *testing.T) {
-	set, errs := NewOverrides([]site.Override{
+	set, errs := New([]site.Override{
 		{Name: "1 group", Groups: []string{"g2"}}, {Name: "0 groups", Groups: []string{"g1", "g2", "g3"}},
 		{Name: "2 role", Roles: []string{"/./", "web"}},
 		{Name: "3 site"}, {Name: "4 node", Nodes: []string{"n2", "n1"}}, {Name: "5 other", Roles: []string{"db"}},
@@ -275,7 +275,7 @@ func TestLayers(t *testing.T) {
 // TestLayersOfRoles: all roles of a node are one scope, in which the later override counts, whatever role it names
 // (fuel.md B4).
 func TestLayersOfRoles(t *testing.T) {
-	set, errs := NewOverrides([]site.Override{
+	set, errs := New([]site.Override{
 		{Name: "1", Roles: []string{"web"}}, {Name: "2", Roles: []string{"compute"}},
 		{Name: "3", Roles: []string{"/w/"}}, {Name: "4", Roles: []string{"compute", "web"}},
 	}, overrideSchemas)
@@ -370,7 +370,7 @@ func TestErrorsOfSensitiveResources(t *testing.T) {
 		"with a wrong mark too": {[]site.Override{wrong("o", params{"map": "canary", "sensitive": "x"})},
 			[]conf{service}},
 	} {
-		_, errs := NewOverrides(tt.overrides, overrideSchemas, tt.beside...)
+		_, errs := New(tt.overrides, overrideSchemas, tt.beside...)
 		var shown, hidden int
 		for _, p := range errs {
 			if strings.Contains(p.Error(), "canary") {
@@ -387,7 +387,7 @@ func TestErrorsOfSensitiveResources(t *testing.T) {
 	}
 	none := site.Override{Name: "o", Configuration: conf{"kv": titles{"secret": nil}},
 		Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"map": "canary"}}}}
-	if _, errs := NewOverrides([]site.Override{none}, overrideSchemas, service); len(errs) != 1 ||
+	if _, errs := New([]site.Override{none}, overrideSchemas, service); len(errs) != 1 ||
 		strings.Contains(errs[0].Error(), "canary") {
 		t.Errorf("defaults: %v", errs)
 	}
@@ -427,7 +427,7 @@ func TestSource(t *testing.T) {
 			Options: site.OverrideOptions{Defaults: map[string]map[string]any{"kv": {"notify": "kv[y]"}}}},
 	}
 	_, tasks, _ := apply(t, overrides, conf{"kv": titles{"a": {"require": "kv[z]"}}})
-	set, _ := NewOverrides(overrides, overrideSchemas)
+	set, _ := New(overrides, overrideSchemas)
 	for _, tt := range []struct{ relation, to, want string }{
 		{"require", "kv[x]", `override o configuration.kv["a"].require`},
 		{"require", "kv[z]", `service s configuration.kv["a"].require`},
@@ -455,7 +455,7 @@ func BenchmarkApply(b *testing.B) {
 		r := schema.Normalize(resource.Resource{Type: "kv", Title: title, Parameters: p})
 		tasks = append(tasks, task.Task{Group: task.Node, Service: "s", Resource: r, Digest: resource.Digest(r)})
 	}
-	set, errs := NewOverrides([]site.Override{
+	set, errs := New([]site.Override{
 		{Name: "site", Configuration: entries(1, "site")},
 		{Name: "group", Groups: []string{"g"}, Configuration: entries(10, "group")},
 		{Name: "role", Roles: []string{"r"}, Configuration: entries(10, "role")},

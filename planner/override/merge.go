@@ -1,4 +1,4 @@
-package refine
+package override
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package refine
+package override
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type layer struct {
 // Apply applies layers to the tasks of a node. It returns the tasks, changed where a layer says so, and the created
 // ones after them. The given tasks are not changed. With errors the result must not be planned: it only serves to
 // find further errors, and invalid tasks have no digest.
-func (s *Overrides) Apply(layers []int, tasks []task.Task) ([]task.Task, invalid.Errors) {
+func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, invalid.Errors) {
 	if len(layers) == 0 {
 		return tasks, nil
 	}
@@ -63,7 +63,7 @@ func (s *Overrides) Apply(layers []int, tasks []task.Task) ([]task.Task, invalid
 }
 
 // merge merges what the layers say, sorted by type and title.
-func (s *Overrides) merge(layers []int) []*merged {
+func (s *Set) merge(layers []int) []*merged {
 	byID := make(map[resource.ID]*merged)
 	var out []*merged
 	for _, l := range layers {
@@ -91,7 +91,7 @@ func (s *Overrides) merge(layers []int) []*merged {
 }
 
 // change returns a task with the changes that the layers make to its resource.
-func (s *Overrides) change(t task.Task, m *merged, exists bool) (task.Task, invalid.Errors) {
+func (s *Set) change(t task.Task, m *merged, exists bool) (task.Task, invalid.Errors) {
 	before := t.Resource.Parameters
 	digestible := !m.broken && (!exists || t.Digest != "")
 	after := make(resource.Parameters, len(before)+len(m.data)+len(m.defaults))
@@ -152,7 +152,7 @@ func digest(t task.Task, templates string) string {
 
 // effective returns the names of the overrides that created the resource, or that changed one of its parameters to
 // something that is there in the end.
-func (s *Overrides) effective(r resource.Resource, before resource.Parameters, m *merged, exists bool) []string {
+func (s *Set) effective(r resource.Resource, before resource.Parameters, m *merged, exists bool) []string {
 	var names []string
 	for _, l := range m.layers {
 		if !exists || l.entry.shows(r.Parameters, before) {

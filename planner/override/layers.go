@@ -1,4 +1,4 @@
-package refine
+package override
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 // Layers returns the overrides that concern a node, the weakest first. groups are all groups of the node, in the order
 // of the run. Roles have no order among themselves (fuel.md B4). An override that concerns the node several times
 // counts once, at its strongest.
-func (s *Overrides) Layers(node site.Node, groups []string) []int {
+func (s *Set) Layers(node site.Node, groups []string) []int {
 	if len(s.overrides) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package refine
+package override
 
 import (
 	"maps"
@@ -7,12 +7,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// CombineOverrides merges several layers, the weakest first, into one override (fuel.md B4). A layer merges with
+// Combine merges several layers, the weakest first, into one override (fuel.md B4). A layer merges with
 // weaker ones per parameter (fuel.md B4); with `merge = "title"` it replaces a whole title, a whole option, and the
-// whole defaults of a type. The options of all layers become those of the result; in [Overrides.Apply], in contrast,
+// whole defaults of a type. The options of all layers become those of the result; in [Set.Apply], in contrast,
 // the options of an override concern only its own entries. Name and scope are those of the strongest layer. No layer
 // is changed.
-func CombineOverrides(layers []site.Override) site.Override {
+func Combine(layers []site.Override) site.Override {
 	out := site.Override{Configuration: resource.Configuration{}}
 	for _, l := range layers {
 		whole := l.Merge == mergeTitle
@@ -83,10 +83,10 @@ func combineNames(weaker, stronger []string, whole bool) []string {
 	return out
 }
 
-// OverrideSettings returns the options of an override from those in its data and those given directly. A direct list
+// Settings returns the options of an override from those in its data and those given directly. A direct list
 // or direct defaults that are not empty, and a direct create, replace those in the data; nothing is merged (fuel.md
 // B1, F-21).
-func OverrideSettings(data, direct site.OverrideOptions) site.OverrideOptions {
+func Settings(data, direct site.OverrideOptions) site.OverrideOptions {
 	out := data
 	if direct.Create != nil {
 		out.Create = direct.Create
@@ -109,8 +109,8 @@ func OverrideSettings(data, direct site.OverrideOptions) site.OverrideOptions {
 	return out
 }
 
-// Overrides returns the overrides with the given indices, as they were given to [NewOverrides].
-func (s *Overrides) Overrides(indices []int) []site.Override {
+// Overrides returns the overrides with the given indices, as they were given to [New].
+func (s *Set) Overrides(indices []int) []site.Override {
 	out := make([]site.Override, len(indices))
 	for i, index := range indices {
 		out[i] = s.overrides[index].Override

@@ -1,4 +1,4 @@
-package refine
+package override
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func parameterOf(e invalid.Error) string {
 
 // Source returns who wrote a reference in a relation of a task, and where: the strongest of the task's overrides that
 // has it, else its service.
-func (s *Overrides) Source(t task.Task, relation string, to resource.ID) (object, name, attribute string) {
+func (s *Set) Source(t task.Task, relation string, to resource.ID) (object, name, attribute string) {
 	for _, strongest := range slices.Backward(t.Override) {
 		i := slices.IndexFunc(s.overrides, func(o override) bool { return o.Name == strongest })
 		if i < 0 {

@@ -1,4 +1,14 @@
-package refine
+// Package override lays overrides over configuration tasks: it changes parameters of resources that services bring, or
+// adds resources (seed 004). It is pure.
+//
+// The overrides that concern a node form layers, the weakest first: those of the whole site, of its groups in the order
+// of the run, of any of its roles, of the node itself; within a scope they go by name. An override's filters and its
+// create options concern its own entries only. What the layers say of one title is then merged (fuel.md B4); with
+// `merge = "title"` a layer drops what weaker ones said of the title. Precedence of a parameter: merged entries, then
+// merged defaults, then the value that the service gave. References of require, before, notify and subscribe are added
+// to those of the service, never replaced (fuel.md B2, F-15). A resource that is not there is created when one of the
+// layers that still count may create it.
+package override
 
 import (
 	"fmt"
@@ -11,8 +21,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Overrides is the validated overrides of a site. Overrides are identified by their index in the order of their names.
-type Overrides struct {
+// Set is the validated overrides of a site. Overrides are identified by their index in the order of their names.
+type Set struct {
 	schemas   map[string]resource.Schema
 	overrides []override
 	scopes    scopes
@@ -34,12 +44,12 @@ type entry struct {
 	broken     bool // something in it was refused, so its result is not judged
 }
 
-// NewOverrides validates overrides by themselves and applies their filters. It ignores invalid role patterns:
+// New validates overrides by themselves and applies their filters. It ignores invalid role patterns:
 // [site.Site.Validate] reports them. beside is the configuration of services: no error shows a value of a resource
 // that is sensitive there or in any override.
-func NewOverrides(overrides []site.Override, schemas map[string]resource.Schema,
-	beside ...resource.Configuration) (*Overrides, invalid.Errors) {
-	s := &Overrides{schemas: schemas, scopes: scopes{groups: make(map[string][]int), nodes: make(map[string][]int)}}
+func New(overrides []site.Override, schemas map[string]resource.Schema,
+	beside ...resource.Configuration) (*Set, invalid.Errors) {
+	s := &Set{schemas: schemas, scopes: scopes{groups: make(map[string][]int), nodes: make(map[string][]int)}}
 	var errs invalid.Errors
 	sorted := slices.Clone(overrides)
 	slices.SortStableFunc(sorted, func(a, b site.Override) int { return strings.Compare(a.Name, b.Name) })
@@ -67,10 +77,10 @@ func NewOverrides(overrides []site.Override, schemas map[string]resource.Schema,
 }
 
 // Len returns the number of overrides.
-func (s *Overrides) Len() int { return len(s.overrides) }
+func (s *Set) Len() int { return len(s.overrides) }
 
 // Name returns the name of an override.
-func (s *Overrides) Name(index int) string { return s.overrides[index].Name }
+func (s *Set) Name(index int) string { return s.overrides[index].Name }
 
 // reader turns one override into entries.
 type reader struct {
