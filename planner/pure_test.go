@@ -12,9 +12,10 @@ const module = "github.com/slipway/terraform-provider-slipway/"
 
 // pure packages compute: no clock, no network, no files, no logging. What they import must be pure as well.
 var pure = []string{
-	"planner", "planner/callback", "planner/catalog", "planner/digraph", "planner/invalid", "planner/lifecycle",
-	"planner/override", "planner/plugin", "planner/refine", "planner/resource", "planner/run", "planner/schema", "planner/sequence",
-	"planner/services", "planner/simulate", "planner/site", "planner/strategy", "planner/task",
+	"planner", "planner/callback", "planner/catalog", "planner/catalog/template", "planner/digraph", "planner/invalid",
+	"planner/lifecycle", "planner/override", "planner/plugin", "planner/refine", "planner/resource", "planner/run",
+	"planner/schema", "planner/sequence", "planner/services", "planner/simulate", "planner/site", "planner/strategy",
+	"planner/task",
 }
 
 // impure are packages of the standard library that a pure package must not import, with everything below them; addresses

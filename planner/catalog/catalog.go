@@ -1,6 +1,7 @@
 // Package catalog is the typed model of services (litp.md 1, lsm.md 2): property types, entities with attributes,
 // embedded entities and relations, the templates of their tasks, and ordering rules. It resolves inheritance, and
-// checks definitions and the attributes of services. It is pure. Package planner/refine has the template language.
+// checks definitions and the attributes of services. It is pure. Package planner/catalog/template has the template
+// language.
 package catalog
 
 import "github.com/slipway/terraform-provider-slipway/planner/invalid"

@@ -3,7 +3,7 @@ package catalog
 import "github.com/slipway/terraform-provider-slipway/planner/task"
 
 // Task is the template of a task. Exactly one of Config, Remote, Callback and Steps is set. Every text in it, but Name,
-// Tag and the type, is a template (see planner/refine).
+// Tag and the type, is a template (see planner/catalog/template).
 type Task struct {
 	Name string `json:"name" key:",required"` // unique in the entity
 	When string `json:"when,omitempty"`       // gives true or false; empty is true

@@ -9,9 +9,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
-	"github.com/slipway/terraform-provider-slipway/planner/refine"
 )
 
 // Catalog is a catalog that was read from documents. It knows the positions of its tasks, see [Catalog.Locate].
@@ -101,7 +101,7 @@ func (c *Catalog) templates(e catalog.Entity) invalid.Errors {
 	}
 	at := c.places[[2]string{"entity", e.Name}][0]
 	var errs invalid.Errors
-	_, wrong := refine.Compile(e, from)
+	_, wrong := template.Compile(e, from)
 	for _, m := range wrong {
 		path := c.asDefined(e.Name, m.Attribute)
 		out := at.locate(invalid.Error{Object: "entity", Name: e.Name, Attribute: path, Code: catalog.BadTemplate,

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -58,8 +59,8 @@ type Refined struct {
 	service   string
 	section   catalog.Section
 	schemas   Schemas
-	scope     Scope
-	tasks     []TaskTemplate
+	scope     template.Scope
+	tasks     []template.Task
 	byName    map[string][]int // of a task, or a list of steps -> tasks
 	raw       [][]made         // by task; nil for those that read the node
 	shared    [][]EntityTask   // by task; nil for those that vary
@@ -80,7 +81,7 @@ func NewInstance(siteName string, in site.Service, schemas Schemas) (*Refined, i
 			Message: fmt.Sprintf("the entity %q is abstract; give one that extends it", in.Entity.Name)}}
 	}
 	var errs invalid.Errors
-	tasks, wrong := Compile(*in.Entity, 0)
+	tasks, wrong := template.Compile(*in.Entity, 0)
 	for _, m := range wrong {
 		errs = append(errs, invalid.Error{Object: "service", Name: in.Name, Attribute: "entity." + m.Attribute,
 			Code: BadTemplate, Message: m.Text()})
@@ -92,7 +93,7 @@ func NewInstance(siteName string, in site.Service, schemas Schemas) (*Refined, i
 	}
 	r := &Refined{
 		Attributes: attributes, service: in.Name, section: in.Entity.Section, schemas: schemas,
-		scope: NewScope(in.Entity.Structure, attributes, in.Name, siteName), tasks: tasks,
+		scope: template.NewScope(in.Entity.Structure, attributes, in.Name, siteName), tasks: tasks,
 	}
 	r.link()
 	r.raw, r.shared = make([][]made, len(tasks)), make([][]EntityTask, len(tasks))

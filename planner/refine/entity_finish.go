@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -32,7 +33,7 @@ func (r *Refined) finish(i int, raw [][]made, errs *invalid.Errors) []EntityTask
 
 // needs returns the requirements on tasks of the entity. A callback of a whole service requires them on all nodes, so
 // it names no resource of one node.
-func (r *Refined) needs(t *TaskTemplate, raw [][]made) []Need {
+func (r *Refined) needs(t *template.Task, raw [][]made) []Need {
 	var out []Need
 	on := func(i int) {
 		other := &r.tasks[i]
@@ -113,7 +114,7 @@ func (s Schemas) of(k task.Kind) map[string]resource.Schema {
 }
 
 // check validates the parameters of a task, normalizes them and digests them. Unknown parameters are accepted.
-func (r *Refined) check(t *TaskTemplate, m *made) invalid.Errors {
+func (r *Refined) check(t *template.Task, m *made) invalid.Errors {
 	at := "entity." + t.Body
 	schemas := r.schemas.of(t.Kind)
 	schema, ok := schemas[t.Type]
@@ -153,7 +154,7 @@ func (r *Refined) check(t *TaskTemplate, m *made) invalid.Errors {
 }
 
 // copied returns the attribute that a parameter, or the title, only copies.
-func copied(t *TaskTemplate, parameter string) string {
+func copied(t *template.Task, parameter string) string {
 	if parameter == "title" && t.Title != nil {
 		return t.Title.Attribute()
 	}
@@ -167,7 +168,7 @@ func copied(t *TaskTemplate, parameter string) string {
 
 // withTemplates returns the resource with its templates, and the known values that they read, in place of unknown
 // parameters. It includes the values that a callback returns, because they are what the callback is for.
-func (m *made) withTemplates(t *TaskTemplate) resource.Resource {
+func (m *made) withTemplates(t *template.Task) resource.Resource {
 	if len(m.Task.Pending)+len(m.Returns) == 0 {
 		return m.Task.Resource
 	}

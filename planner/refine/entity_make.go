@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -20,14 +21,14 @@ type made struct {
 }
 
 // make evaluates a template. The result lacks only what refers to other tasks.
-func (r *Refined) make(i int, scope Scope, errs *invalid.Errors) []made {
+func (r *Refined) make(i int, scope template.Scope, errs *invalid.Errors) []made {
 	t := &r.tasks[i]
 	e := evaluation{Refined: r, t: t, scope: scope, errs: errs}
 	if t.ForEach == nil {
 		e.one("")
 		return e.out
 	}
-	elements, result, err := EachOf(t.ForEach, scope)
+	elements, result, err := template.EachOf(t.ForEach, scope)
 	at := t.Path + ".for_each"
 	switch {
 	case err != nil:
@@ -50,8 +51,8 @@ func (r *Refined) make(i int, scope Scope, errs *invalid.Errors) []made {
 // evaluation evaluates one template to tasks.
 type evaluation struct {
 	*Refined
-	t     *TaskTemplate
-	scope Scope
+	t     *template.Task
+	scope template.Scope
 	key   string // of the element, where there is one
 	out   []made
 	errs  *invalid.Errors
@@ -73,12 +74,12 @@ func (e *evaluation) failed(path string, err error) {
 	}
 }
 
-func (e *evaluation) unknown(path string, r Result) {
+func (e *evaluation) unknown(path string, r template.Result) {
 	e.report(path, BadTemplate, "decides which tasks there are, so it must be known when the plan is made; it waits for %s", strings.Join(r.Awaits, ", "))
 }
 
 // text evaluates a template whose result is shown and must be known.
-func (e *evaluation) text(path string, t *Template) (string, bool) {
+func (e *evaluation) text(path string, t *template.Template) (string, bool) {
 	result, err := t.EvaluateText(e.scope)
 	switch {
 	case err != nil:
@@ -161,7 +162,7 @@ func (e *evaluation) one(suffix string) {
 	}
 }
 
-func (e *evaluation) reference(path string, t *Template) (resource.ID, bool) {
+func (e *evaluation) reference(path string, t *template.Template) (resource.ID, bool) {
 	s, ok := e.text(path, t)
 	if !ok {
 		return "", false

@@ -1,10 +1,7 @@
 // Package refine makes the tasks of every node from the services of a site. It is pure.
 //
 // A service is inline configuration, or an instance of an entity ([Refined]), which is refined to tasks through the
-// templates of the entity: HCL template syntax, `${}` and `%{ if }`, `%{ for }`, over the attributes of the service
-// and of the node that it is placed on, with the functions that Terraform users know. What a template can do is
-// bounded: its size and nesting, the work of one evaluation and the size of the result. What does not depend on a node
-// is validated and digested once.
+// templates of the entity. What does not depend on a node is validated and digested once.
 package refine
 
 import (

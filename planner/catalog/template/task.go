@@ -1,4 +1,4 @@
-package refine
+package template
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// TaskTemplate is a task of an entity with its templates parsed.
-type TaskTemplate struct {
+// Task is a task of an entity with its templates parsed.
+type Task struct {
 	Definition catalog.Task
 	Path       string // `tasks[2].steps[0]`
 	Body       string // path of what is about its kind: `tasks[2].steps[0].config`
@@ -25,23 +25,23 @@ type TaskTemplate struct {
 	Type       string      // of the resource, action or callback
 	When       []*Template // of the list that it is a step of, and its own
 	ForEach    *Tree
-	Title      *Template             // of a config task
-	Parameters []parameterTemplate   // sorted by name
-	Requires   []requirementTemplate // of the list that it is a step of, and its own
+	Title      *Template     // of a config task
+	Parameters []Parameter   // sorted by name
+	Requires   []Requirement // of the list that it is a step of, and its own
 	Notify     []*Template
 	Replaces   []*Template
 	Central    bool // a callback for the service, not for a node
 	ReadsNode  bool // a template reads the node
 }
 
-// parameterTemplate is a parameter of a task.
-type parameterTemplate struct {
+// Parameter is a parameter of a task.
+type Parameter struct {
 	Name, Path string
 	Value      *Tree
 }
 
-// requirementTemplate is a requirement of a task. Service and Resource are nil when it is about something else.
-type requirementTemplate struct {
+// Requirement is a requirement of a task. Service and Resource are nil when it is about something else.
+type Requirement struct {
 	Definition        catalog.Requirement
 	Path              string
 	Service, Resource *Template
@@ -51,10 +51,10 @@ type requirementTemplate struct {
 // own. It reports all that is wrong in them: bad syntax, unknown variables, attributes and functions, and what follows
 // from types alone. The attribute of an error is the path of the template: `tasks[2].config.parameters.content`. The
 // entity is resolved.
-func Compile(e catalog.Entity, from int) ([]TaskTemplate, invalid.Errors) {
+func Compile(e catalog.Entity, from int) ([]Task, invalid.Errors) {
 	c := compiler{names: firstLevel(e.Structure),
 		scopes: map[bool]Scope{false: unknownScope(e.Structure, false), true: unknownScope(e.Structure, true)}}
-	var out []TaskTemplate
+	var out []Task
 	for i := from; i < len(e.Tasks); i++ {
 		path := fmt.Sprintf("tasks[%d]", i)
 		whole := c.task(path, e.Tasks[i])
@@ -88,8 +88,8 @@ type compiler struct {
 	readsNode bool
 }
 
-func (c *compiler) task(path string, t catalog.Task) TaskTemplate {
-	out := TaskTemplate{Definition: t, Path: path, Previous: -1}
+func (c *compiler) task(path string, t catalog.Task) Task {
+	out := Task{Definition: t, Path: path, Previous: -1}
 	parameters, kind := t.Parameters()
 	out.Body = path + "." + kind
 	c.hidden, c.each, c.readsNode = "", t.ForEach != nil, false
@@ -115,12 +115,12 @@ func (c *compiler) task(path string, t catalog.Task) TaskTemplate {
 	}
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		at := out.Body + ".parameters." + name
-		out.Parameters = append(out.Parameters, parameterTemplate{name, at, c.tree(at, parameters[name], 0)})
+		out.Parameters = append(out.Parameters, Parameter{name, at, c.tree(at, parameters[name], 0)})
 	}
 	for i, q := range t.Requires {
 		at := fmt.Sprintf("%s.requires[%d]", path, i)
 		out.Requires = append(out.Requires,
-			requirementTemplate{q, at, c.text(at+".service", q.Service), c.text(at+".resource", q.Resource)})
+			Requirement{q, at, c.text(at+".service", q.Service), c.text(at+".resource", q.Resource)})
 	}
 	for i, s := range t.Notify {
 		out.Notify = append(out.Notify, c.text(fmt.Sprintf("%s.notify[%d]", path, i), s))

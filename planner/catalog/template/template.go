@@ -1,4 +1,7 @@
-package refine
+// Package template evaluates the templates of a catalog: HCL template syntax, `${}` and `%{ if }`, `%{ for }`, over the
+// attributes of a service and of the node that it is placed on, with the functions that Terraform users know. It is
+// pure, and bounds what a template can do: its size and nesting, the work of one evaluation and the size of the result.
+package template
 
 import (
 	"fmt"
