@@ -1,0 +1,106 @@
+package resources_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// has checks that a text has some texts, and lacks others, however its lines are wrapped.
+func (c *commandLine) has(text string, want []string, lacking ...string) {
+	c.t.Helper()
+	flat := unwrapped(text)
+	for _, w := range want {
+		if !strings.Contains(flat, w) {
+			c.t.Errorf("no %q in:\n%s", w, text)
+		}
+	}
+	for _, l := range lacking {
+		if strings.Contains(flat, l) {
+			c.t.Errorf("%q is in:\n%s", l, text)
+		}
+	}
+}
+
+// A creation that cannot work on a node that it gives up failed: its state says so, and the refresh explains the plan.
+func TestTextOfANodeGivenUpThatAnswers(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	config := func(paths map[string]string, nodes ...string) {
+		c.configure(s.config(nodes, []string{"motd"}, files("motd", paths), ""))
+	}
+	config(map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}, "a", "b")
+	c.failingApply() // /srv is missing
+	release := s.spoil("b")
+	config(map[string]string{"/etc/motd": "hello\n"}, "a")
+	c.has(c.failingApply(), []string{"Nodes of a failed creation cannot be torn down yet"})
+	for range 2 {
+		c.has(c.changes(), []string{"must be replaced", "The creation of the site did not finish",
+			"1 node is DEPLOYED (a).", "1 node is given up (b).", "A node that is given up is torn down by the plan after the creation, or by an update.", `"failed" -> (known after apply)`},
+			`"deployed"`, "tears down 1 node", "What is left:")
+		c.failingApply()
+	}
+	release()
+	c.apply()
+	c.shows(c.changes(), 2, []string{"cleanup: tear down b"})
+	c.apply()
+	c.empty()
+}
+
+// The refresh does not know whether the deployment is still tainted: what it says is true of an update, too.
+func TestTextOfAnUntaintedPlanThatTearsDown(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	config := func(nodes ...string) string {
+		return s.config(nodes, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), "")
+	}
+	c.configure(config("a", "b"))
+	c.failingApply() // /srv is missing
+	c.run(0, "untaint", deployment)
+	said := []string{"Nothing is torn down where Terraform says that the deployment is tainted",
+		"makes it an update, whose own warnings say what it tears down",
+		`after "terraform untaint" the old site is torn down first`}
+	never := []string{`Only "terraform destroy" tears the site down`, "Nothing is torn down, also when"}
+	c.configure(config("a"))
+	c.has(c.changes(), append(said, "The plan tears down 1 node: b"), never...)
+	s.name = "other"
+	c.configure(config("a", "b"))
+	c.has(c.run(1, "plan", "-input=false", "-no-color"), append(said, "the plan tears down 2 of 2 nodes: a, b"), never...) // protect refuses it
+}
+
+// A continuation that gets in to no node saves nothing of their ledgers. The refresh says what is left as soon as it
+// knows the ledgers, and that they are not known until then.
+func TestTextOfAContinuationThatReachesNoNode(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	c.configure(s.config([]string{"a", "b"}, []string{"two"}, files("two", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), ""))
+	c.failingApply() // /srv is missing
+	left, unknown := "- default (critical): node phase: 2 changes on 2 nodes: create file[/srv/x] on 2", "because nothing is known to be applied there: a, b."
+	c.has(c.changes(), []string{left}, unknown)
+	releaseA, releaseB := s.spoil("a"), s.spoil("b")
+	c.failingApply()
+	c.has(c.changes(), []string{"All steps of these nodes count as left, " + unknown})
+	releaseA()
+	releaseB()
+	c.has(c.changes(), []string{left}, unknown)
+}
+
+// A continuation that ends before it comes to a node keeps what that node's ledger said at its start.
+func TestTextOfAContinuationThatEndsEarly(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	c.configure(s.config([]string{"a", "b"}, []string{"two"}, files("two", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), `
+  drift_detection = "off"
+  groups = [
+    { name = "one", critical = true, selectors = [{ node_names = ["a"] }], success_criteria = { percent_successful_nodes = 100 } },
+    { name = "two", critical = true, selectors = [{ node_names = ["b"] }], success_criteria = { percent_successful_nodes = 100 }, depends_on_groups = ["one"] },
+  ]
+`))
+	s.mkdir("a", "srv")
+	c.failingApply() // /srv is missing on b
+	s.spoil("a")
+	c.failingApply()
+	c.has(c.changes(), []string{"- two (critical): node phase: 1 change on node b: create file[/srv/x]", "because nothing is known to be applied there: a."})
+	if got := s.content("b", "etc/motd"); got != "hello\n" {
+		t.Errorf("b has %q", got)
+	}
+}
