@@ -40,7 +40,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
-	resp.Diagnostics.Append(d.warnOfCreation(ctx, state, past)...)
+	defer func() { resp.Diagnostics.Append(d.warnOfCreation(ctx, state, past)...) }() // with what the check finds
 	timeout, diags := state.Timeouts.Read(ctx, defaultReadTimeout)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() || state.DriftDetection.ValueString() == driftOff || state.Nodes.IsNull() {
@@ -82,7 +82,8 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	state.setDrift(looked.Drift)
 	state.Unreachable = stringList(looked.Unreachable)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
-	resp.Diagnostics.Append(remember(ctx, resp.Private, looked.State)...)
+	past = looked.State
+	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
 }
 
 // warnOfCreation says after a creation that failed what is left, and explains the plan that follows. Whether the
@@ -95,13 +96,10 @@ func (d *Deployment) warnOfCreation(ctx context.Context, state deploymentModelV1
 		len(state.Steps.Elements()) > 0 {
 		return nil
 	}
-	desired, diags := state.desired(ctx)
-	if diags.HasError() {
+	s, known, diags := state.Value(ctx)
+	prior, more := state.before(ctx, state, s, past)
+	if !known || diags.HasError() || more.HasError() {
 		return nil
 	}
-	var left []string
-	if w, known, ds := d.work(ctx, state, desired, false, &state, past); known && !ds.HasError() {
-		left = w.Lines()
-	}
-	return messages(shown.Unfinished(left))
+	return messages(shown.Unfinished(*prior, s, d.settings(state, nil, types.StringNull())))
 }

@@ -35,7 +35,7 @@ func TestTextOfANodeGivenUpThatAnswers(t *testing.T) {
 	c.has(c.failingApply(), []string{"Nodes of a failed creation cannot be torn down yet"})
 	for range 2 {
 		c.has(c.changes(), []string{"must be replaced", "The creation of the site did not finish",
-			"1 node is DEPLOYED (a).", "1 node is given up (b).", "A node that is given up is torn down by the plan after the creation, or by an update.", `"failed" -> (known after apply)`},
+			"1 node is DEPLOYED (a).", "1 node is given up (b).", "A node that is given up is torn down by the plan after the creation. An update whose steps do not tear it down forgets it.", `"failed" -> (known after apply)`},
 			`"deployed"`, "tears down 1 node", "What is left:")
 		c.failingApply()
 	}

@@ -125,6 +125,9 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	a.Services.Learn(out.State.Values)
 	out.State.Services, out.Services, out.Done = a.Services.State(), a.Services, a.did
 	out.add(a.history(context.WithoutCancel(ctx), a.Services))
+	if wrong := out.Failed() || len(a.Services.RolledBack()) > 0; wrong && prior == nil && !out.failed() {
+		report.Status, out.Status = rollout.StatusFailed, Failed // Terraform takes every creation with an error for one
+	}
 	out.add(a.finish(ctx, string(report.Status), report.String()))
 	out.report(ctx, report)
 	out.reportRollbacks(a.Services)
@@ -215,6 +218,9 @@ func (a *application) goOn(ctx context.Context, journaled []services.Revision) (
 		if len(found.Ledger) > 0 {
 			left[node] = found.Ledger
 		}
+	}
+	if a.prior == nil { // a check that follows an import took them over
+		a.past.Applied = left
 	}
 	if len(left) > 0 {
 		again.Applied = left.Unfinished()

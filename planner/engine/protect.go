@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
@@ -116,34 +117,56 @@ func StepsOfCreation(s site.Site, o Settings, run int64) string {
 	return "\nThe steps of the creation:\n\n  " + strings.Join(Numbered(1, p.Lines()), "\n  ") + "\n"
 }
 
+// givenUp is what nodes of a failed creation are that are not in the configuration any more.
+const givenUp = "given up"
+
 // Unfinished says after a creation that failed how the nodes stand and what is left, and explains the plan that
-// follows. left are steps.
-func (s Shown) Unfinished(left []string) (m Messages) {
+// follows. prior and was are the site as the state has it, with the nodes that were given up.
+func (s Shown) Unfinished(prior Prior, was site.Site, o Settings) (m Messages) {
 	byStage := map[string][]string{}
-	for _, node := range slices.Sorted(maps.Keys(s.Nodes)) {
-		byStage[s.Nodes[node]] = append(byStage[s.Nodes[node]], node)
+	var unknown []string
+	applied, nodes := maps.Clone(prior.State.Applied), was.Nodes
+	was.Nodes = nil
+	for _, n := range nodes {
+		stage, wanted := s.Nodes[n.Name]
+		if wanted {
+			was.Nodes = append(was.Nodes, n)
+		} else {
+			stage = givenUp
+			delete(applied, n.Name)
+		}
+		byStage[stage] = append(byStage[stage], n.Name)
+		failed := stage == string(strategy.Failed) || slices.Contains(s.Unreachable, n.Name)
+		if wanted && failed && applied[n.Name] == nil {
+			unknown = append(unknown, n.Name)
+		}
 	}
+	prior.State.Applied = applied
 	var stand strings.Builder
 	for _, stage := range slices.Sorted(maps.Keys(byStage)) {
-		nodes := byStage[stage]
-		are, more := "nodes are", ""
-		if len(nodes) == 1 {
+		are := "nodes are"
+		if len(byStage[stage]) == 1 {
 			are = "node is"
 		}
-		if rest := len(nodes) - namesShown; rest > 0 {
-			nodes, more = nodes[:namesShown], fmt.Sprintf(" and %d more", rest)
-		}
-		fmt.Fprintf(&stand, "%d %s %s (%s%s).\n", len(byStage[stage]), are, stage, strings.Join(nodes, ", "), more)
+		fmt.Fprintf(&stand, "%d %s %s (%s).\n", len(byStage[stage]), are, stage, namesOf(byStage[stage]))
 	}
-	if len(left) > 0 {
-		stand.WriteString("\nWhat is left:\n\n" + stepsOf(left))
+	if byStage[givenUp] != nil {
+		stand.WriteString("A node that is given up is torn down by the plan after the creation. An update whose steps do not " +
+			"tear it down forgets it.\n")
+	}
+	if p, _ := Plan(&prior, was, o); p != nil && len(p.Lines()) > 0 {
+		stand.WriteString("\nWhat is left:\n\n" + stepsOf(p.Lines()))
+	}
+	if len(unknown) > 0 {
+		fmt.Fprintf(&stand, "\nAll steps of these nodes count as left, because nothing is known to be applied there: %s.\n",
+			namesOf(unknown))
 	}
 	m.warn("The creation of the site did not finish", "%s", stand.String()+
-		"\nThe next apply continues the creation. Nothing is torn down, also when Terraform says that the deployment is "+
-		"tainted and must be replaced. Such a plan shows the whole creation; \"terraform untaint\" makes it an update. Only "+
-		"\"terraform destroy\" tears the site down."+
+		"\nThe next apply continues the creation. Nothing is torn down where Terraform says that the deployment is tainted "+
+		"and must be replaced. Such a plan shows the whole creation; \"terraform untaint\" makes it an update, whose own "+
+		"warnings say what it tears down. \"terraform destroy\" tears the site down."+
 		"\n\nLeave site as it is until the creation has finished: under another name a new site begins, and what is applied "+
-		"stays on the nodes as it is.")
+		"stays on the nodes as it is; after \"terraform untaint\" the old site is torn down first.")
 	return m
 }
 

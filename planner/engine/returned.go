@@ -85,17 +85,22 @@ func (k keeper) Call(ctx context.Context, t task.Task) (map[string]any, error) {
 	}
 	gave := "it returned no value"
 	if names := slices.Sorted(maps.Keys(values)); len(names) > 0 {
-		gave = "it returned " + strings.Join(names[:min(len(names), namesShown)], ", ")
-		if more := len(names) - namesShown; more > 0 {
-			gave += fmt.Sprintf(" and %d more", more)
-		}
+		gave = "it returned " + namesOf(names)
 	}
 	return nil, fmt.Errorf("%s: it succeeded and did not return what it is called for: %s; %s. "+
 		"Fix the callback, or the names below returns in the catalog", t.Resource.Type, strings.Join(lacking, "; "), gave)
 }
 
-// namesShown bounds the names of values in an error.
-const namesShown = 20
+// namesOf joins names, sorted, at most 20 of them.
+func namesOf(names []string) string {
+	const most = 20
+	slices.Sort(names)
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
 
 // misfit is a returned value that its attribute cannot take.
 type misfit struct {
