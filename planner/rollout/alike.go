@@ -21,8 +21,8 @@ type Alike struct {
 // before it. What commands print begins with their resource.
 var ownAddress = regexp.MustCompile(`^((?:[a-z]+[,:]? )*)(?:\[[^][ ]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}\b`)
 
-// SaidAlike groups nodes by their reason, without their own names and addresses in it, in the order of the first node of
-// each group. The reason of a single node stays unchanged.
+// SaidAlike groups nodes by their reason, without their own names and addresses in it, in the order of the first node
+// of each group. The reason of a single node stays unchanged.
 func SaidAlike(nodes []string, reason func(node string) string) []Alike {
 	var out []Alike
 	index := make(map[string]int)
