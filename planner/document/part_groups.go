@@ -178,8 +178,9 @@ func (p *parting) settleGroups(part *Deployment) {
 	}
 }
 
-// takeUnsettled takes nodes out of the known part that may be in no group, or in one that overrides name, and notes those
-// that may be in a group before the one which they are certainly in. It returns the members of the groups that are left.
+// takeUnsettled takes nodes out of the known part that may be in no group, or in one that overrides name, and notes
+// those that may be in a group before the one which they are certainly in. It returns the members of the groups that
+// are left.
 func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) {
 	nodes, known, errs := p.values.Nodes(part.Nodes)
 	groups, overridden := make(map[string]partGroup), make(map[string]bool)

@@ -217,8 +217,8 @@ func (p *Part) hides(t task.Task) bool {
 		t.Action == task.Forget && slices.Contains(p.Names, t.Node)
 }
 
-// stays reports whether a task stays when everything is known, in the step of its group. A machine that is torn down may
-// come under another name, and what an override makes may be a service's.
+// stays reports whether a task stays when everything is known, in the step of its group. A machine that is torn down
+// may come under another name, and what an override makes may be a service's.
 func (p *Part) stays(t task.Task) bool {
 	made := t.Service == "" && len(t.Override) > 0
 	comes := t.Action == task.Forget && p.Nodes.Lacks+len(p.Names) > 0
