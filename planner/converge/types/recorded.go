@@ -8,9 +8,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// recorded is embedded by a type T that describes what was there before as a B, a pointer so that all
-// types share one code. It gives T the methods of [Type],
-// [Finder], [Widener] and [Releaser] that take or return the text of that in the ledger.
+// recorded is embedded by a type T that describes what was there before as a B, a pointer so that all types share one
+// code. It gives T the methods of [Type], [Finder], [Widener] and [Releaser] that take or return the text of that in
+// the ledger.
 type recorded[T capturer[B], B any] struct{}
 
 // capturer is what T has in their place. It may have widen and release, too: see [Widener] and [Releaser].
@@ -28,24 +28,22 @@ type releaser[B any] interface {
 	release(ctx context.Context, s *Session, r resource.Resource, before B) (resource.Parameters, error)
 }
 
+// checked is a record that says whether it is damaged.
+type checked interface{ check() error }
+
 // decode reads what a type recorded: B is a pointer.
 func decode[B any](before json.RawMessage) (b B, err error) {
-	err = decodeTo(&b, before)
-	return b, err
-}
-
-func decodeTo(b any, before json.RawMessage) error {
 	if string(before) == "null" {
 		before = json.RawMessage("{}")
 	}
-	err := json.Unmarshal(before, b)
-	if f, ok := b.(**fileBefore); ok && err == nil {
-		err = (*f).check()
+	err = json.Unmarshal(before, &b)
+	if c, ok := any(b).(checked); ok && err == nil {
+		err = c.check()
 	}
 	if err != nil {
 		err = fmt.Errorf("the ledger's record of what was there before: %w", err)
 	}
-	return err
+	return b, err
 }
 
 // encode returns a record as the ledger has it.
