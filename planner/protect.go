@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ func (p Protection) Remedy(limit string, n int) string {
 	}
 	return fmt.Sprintf("write protect = { %s = %d }", limit, n)
 }
+
+// NumberOrShare is the form of [Protection.TornDown]: 3, or 10%.
+var NumberOrShare = regexp.MustCompile(`^([0-9]{1,6}|([0-9]{1,2}|100)%)$`)
 
 // defaultTornDown is the default share of the nodes that may be torn down, in percent. One node is always allowed.
 const defaultTornDown = 10

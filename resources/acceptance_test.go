@@ -51,7 +51,7 @@ func heldLife(t *testing.T, address, first, second, renamed string, afterFirst [
 	resource.UnitTest(t, resource.TestCase{
 		ProtoV6ProviderFactories: factories(),
 		Steps: []resource.TestStep{
-			{Config: imported(`id = "no name"`), PlanOnly: true, ExpectError: told(`"no name" is not a name`)},
+			{Config: imported(`id = "no name"`), PlanOnly: true, ExpectError: wrapped(`"no name" is not a name`)},
 			{Config: imported(`id = "renamed"`), ConfigPlanChecks: action(plancheck.ResourceActionUpdate)},
 			{Config: imported(`id = "renamed"`), ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()}}},
 		},
@@ -62,7 +62,7 @@ func heldLife(t *testing.T, address, first, second, renamed string, afterFirst [
 			ProtoV6ProviderFactories: factories(),
 			TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_12_0)}, // keeps identities from there on
 			Steps: []resource.TestStep{
-				{Config: imported(`identity = { name = "no name" }`), PlanOnly: true, ExpectError: told(`"no name" is not a name`)},
+				{Config: imported(`identity = { name = "no name" }`), PlanOnly: true, ExpectError: wrapped(`"no name" is not a name`)},
 				{Config: imported(`identity = { name = "renamed" }`), ConfigPlanChecks: action(plancheck.ResourceActionUpdate), ConfigStateChecks: identity},
 				{Config: second},
 				{Config: renamed, ConfigStateChecks: identity},
@@ -71,8 +71,8 @@ func heldLife(t *testing.T, address, first, second, renamed string, afterFirst [
 	})
 }
 
-// told matches an error text wherever Terraform breaks its lines.
-func told(pattern string) *regexp.Regexp {
+// wrapped matches an error text wherever Terraform breaks its lines.
+func wrapped(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `\s+`))
 }
 
@@ -80,7 +80,7 @@ func told(pattern string) *regexp.Regexp {
 type wrong struct{ body, pattern string }
 
 // errors plans resources of one type, all wrong in their own way, and expects the error of each: all errors of a
-// configuration are told together.
+// configuration are reported together.
 func errs(t *testing.T, typ, beside string, cases map[string]wrong) {
 	t.Helper()
 	config := beside + "\n"
@@ -96,7 +96,7 @@ func errs(t *testing.T, typ, beside string, cases map[string]wrong) {
 			failures := strings.Split(err.Error(), "\nError: ")
 			for label, c := range cases {
 				where := fmt.Sprintf("in resource %q %q", typ, label)
-				if !slices.ContainsFunc(failures, func(e string) bool { return strings.Contains(e, where) && told(c.pattern).MatchString(e) }) {
+				if !slices.ContainsFunc(failures, func(e string) bool { return strings.Contains(e, where) && wrapped(c.pattern).MatchString(e) }) {
 					t.Errorf("%s: no error %q for\n%s", label, c.pattern, c.body)
 				}
 			}

@@ -51,10 +51,10 @@ func TestDeploymentOfAnEntityByHand(t *testing.T) {
 	run(t, []resource.TestStep{
 		{Config: config, Check: s.has("a", chrony, "pool one\nserver 10.0.0.1 3\n")},
 		{Config: config, ConfigPlanChecks: nothingPlanned()},
-		{Config: strings.Replace(config, `pool = "one"`, `pools = "one", address = "x"`, 1), PlanOnly: true, ExpectError: told(`service "time", attributes\.pool: is required; is "pools" meant to be it\?`)},
-		{Config: strings.Replace(config, `pool = "one"`, `pool = "one", address = "x"`, 1), PlanOnly: true, ExpectError: told(`service "time", attributes\.address: is set by slipway`)},
-		{Config: strings.Replace(config, "entities.ntp", "entities.timed", 1), PlanOnly: true, ExpectError: told(`service "time", entity: "timed" is abstract`)},
-		{Config: strings.Replace(config, "    entity ", "    configuration = {}\n    entity ", 1), PlanOnly: true, ExpectError: told(`service "time", configuration: stands beside entity`)},
+		{Config: strings.Replace(config, `pool = "one"`, `pools = "one", address = "x"`, 1), PlanOnly: true, ExpectError: wrapped(`service "time", attributes\.pool: is required; is "pools" meant to be it\?`)},
+		{Config: strings.Replace(config, `pool = "one"`, `pool = "one", address = "x"`, 1), PlanOnly: true, ExpectError: wrapped(`service "time", attributes\.address: is set by slipway`)},
+		{Config: strings.Replace(config, "entities.ntp", "entities.timed", 1), PlanOnly: true, ExpectError: wrapped(`service "time", entity: "timed" is abstract`)},
+		{Config: strings.Replace(config, "    entity ", "    configuration = {}\n    entity ", 1), PlanOnly: true, ExpectError: wrapped(`service "time", configuration: stands beside entity`)},
 	}, s.gone("a"))
 }
 
@@ -124,7 +124,7 @@ func TestDeploymentCallbackReturnsAValue(t *testing.T) {
 	one, both := []string{"a"}, []string{"a", "b"}
 	run(t, []resource.TestStep{
 		{Config: with(one, "x"), Check: resource.ComposeTestCheckFunc(s.has("a", "etc/tunnel", "x 1\n"), r.called(1)), ConfigStateChecks: []statecheck.StateCheck{
-			statecheck.ExpectKnownValue(deployment, tfjsonpath.New("steps").AtSliceIndex(1), knownvalue.StringRegexp(told("management: (.*)command"))),
+			statecheck.ExpectKnownValue(deployment, tfjsonpath.New("steps").AtSliceIndex(1), knownvalue.StringRegexp(wrapped("management: (.*)command"))),
 		}},
 		{Config: with(one, "x"), ConfigPlanChecks: nothingPlanned(), Check: r.called(1)},
 		{PreConfig: func() { s.write("a", "etc/tunnel", "drifted") }, Config: with(one, "x"), ConfigPlanChecks: planned(plancheck.ResourceActionUpdate), Check: func(*terraform.State) error {
@@ -152,7 +152,7 @@ func TestDeploymentCallbackReturnsAMisfit(t *testing.T) {
 		return s.config([]string{"a"}, []string{"t1"}, catalogs(catalog)+instance("t1", "tunnel", `{ peer = "x" }`), "")
 	}
 	run(t, []resource.TestStep{
-		{Config: with(r.catalog("")), ExpectError: told(`vni`), Check: s.has("a", "etc/tunnel", "-")},
+		{Config: with(r.catalog("")), ExpectError: wrapped(`vni`), Check: s.has("a", "etc/tunnel", "-")},
 		{Config: with(r.json(r.catalog(""))), Check: resource.ComposeTestCheckFunc(s.has("a", "etc/tunnel", "x 2\n"), r.called(2))},
 		{Config: with(r.json(r.catalog(""))), ConfigPlanChecks: nothingPlanned()},
 	}, s.gone("a"))
@@ -167,7 +167,7 @@ func TestDeploymentCallbackFails(t *testing.T) {
 		return s.config([]string{"a"}, []string{"t1"}, catalogs(catalog)+instance("t1", "tunnel", `{ peer = "x" }`), "")
 	}
 	run(t, []resource.TestStep{
-		{Config: with(failing), ExpectError: told(`allocate(?s:.*)status 3`), Check: s.has("a", "etc/tunnel", "-")},
+		{Config: with(failing), ExpectError: wrapped(`allocate(?s:.*)status 3`), Check: s.has("a", "etc/tunnel", "-")},
 		{Config: with(catalog), Check: resource.ComposeTestCheckFunc(s.has("a", "etc/tunnel", "x 1\n"), r.called(1))},
 		{Config: with(catalog), ConfigPlanChecks: nothingPlanned()},
 	}, s.gone("a"))

@@ -75,9 +75,9 @@ func TestNodesThatCannotBe(t *testing.T) {
 	s := newSandbox(t, "a")
 	motd := files("motd", map[string]string{"/etc/motd": "one"})
 	config := strings.Replace(s.on(motd, "", "a=a", "b=a"), "nodes = [", `nodes = [{ name = "nowhere" }, `, 1)
-	told := regexp.MustCompile(`(?s)node\s+"nowhere",\s+address:.*is\s+needed.*node\s+"b",\s+connect.root:.*and\s+so\s+is\s+the\s+node\s+"a"|` +
+	refused := regexp.MustCompile(`(?s)node\s+"nowhere",\s+address:.*is\s+needed.*node\s+"b",\s+connect.root:.*and\s+so\s+is\s+the\s+node\s+"a"|` +
 		`(?s)node\s+"b",\s+connect.root:.*and\s+so\s+is\s+the\s+node\s+"a".*node\s+"nowhere",\s+address:\s+is\s+needed`)
-	run(t, []resource.TestStep{{Config: config, PlanOnly: true, ExpectError: told}}, s.has("a", "etc/motd", "-"))
+	run(t, []resource.TestStep{{Config: config, PlanOnly: true, ExpectError: refused}}, s.has("a", "etc/motd", "-"))
 }
 
 // What the provider says of all nodes counts where a node says nothing: here that they are folders.

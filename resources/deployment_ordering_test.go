@@ -28,7 +28,7 @@ func steps(want ...string) resource.ConfigPlanChecks {
 	}
 	list := make([]knownvalue.Check, len(want))
 	for i, pattern := range want {
-		list[i] = knownvalue.StringRegexp(told(pattern))
+		list[i] = knownvalue.StringRegexp(wrapped(pattern))
 	}
 	return resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 		plancheck.ExpectResourceAction(deployment, plancheck.ResourceActionUpdate), plancheck.ExpectKnownValue(deployment, tfjsonpath.New("steps"), knownvalue.ListExact(list)),
@@ -71,11 +71,11 @@ func TestDeploymentOrdering(t *testing.T) {
 			statecheck.ExpectKnownValue(deployment, tfjsonpath.New("ordering"), knownvalue.Null()),
 		}},
 		{Config: with("ordering: {waits: [{tasks: {entities: [repo]}, for: {entities: [app]}}]}", fromCatalog), PlanOnly: true,
-			ExpectError: told(`ordering\.waits\[0\]: resources wait for each other: file\[/etc/repo\] requires file\[/etc/app\] requires file\[/etc/repo\]`)},
+			ExpectError: wrapped(`ordering\.waits\[0\]: resources wait for each other: file\[/etc/repo\] requires file\[/etc/app\] requires file\[/etc/repo\]`)},
 		{Config: with("ordering: {waits: [{tasks: {types: [fil]}, for: {entities: [app]}}]}", fromCatalog), PlanOnly: true,
-			ExpectError: told(`ordering\.waits\[0\]\.tasks\.types\[0\]: there is no type "fil" of tasks; did you mean "file"\?`)},
-		{Config: with("", `ordering = "first things first"`), PlanOnly: true, ExpectError: told(`ordering = "first things first"(.|\s)*ordering: is not the ordering of a catalog`)},
-		{Config: with("", `ordering = jsonencode({ classes = [{ name = "c", tasks = {} }], waits = [] })`), PlanOnly: true, ExpectError: told(`ordering\.classes\[0\]\.tasks: selects nothing`)},
+			ExpectError: wrapped(`ordering\.waits\[0\]\.tasks\.types\[0\]: there is no type "fil" of tasks; did you mean "file"\?`)},
+		{Config: with("", `ordering = "first things first"`), PlanOnly: true, ExpectError: wrapped(`ordering = "first things first"(.|\s)*ordering: is not the ordering of a catalog`)},
+		{Config: with("", `ordering = jsonencode({ classes = [{ name = "c", tasks = {} }], waits = [] })`), PlanOnly: true, ExpectError: wrapped(`ordering\.classes\[0\]\.tasks: selects nothing`)},
 		{Config: with("", "ordering = terraform_data.x.output") + "resource \"terraform_data\" \"x\" { input = jsonencode({ unordered = [\"file\"] }) }\n",
 			ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectUnknownValue(deployment, tfjsonpath.New("steps"))}},
 			ConfigStateChecks: []statecheck.StateCheck{
@@ -109,8 +109,8 @@ func TestDeploymentParallelGroups(t *testing.T) {
 		{Config: with(""), ConfigStateChecks: is(1), Check: func(*terraform.State) error { ledger = s.ledger("a"); return nil }},
 		{Config: with("parallel_groups = 2"), ConfigPlanChecks: steps(), ConfigStateChecks: is(2), Check: s.untouched("a", func() map[string]string { return ledger })},
 		{Config: with("parallel_groups = 2"), ConfigPlanChecks: nothingPlanned()},
-		{Config: with("parallel_groups = 0"), PlanOnly: true, ExpectError: told(`parallel_groups value must be between 1 and 100`)},
-		{Config: with("parallel_groups = 101"), PlanOnly: true, ExpectError: told(`parallel_groups value must be between 1 and 100`)},
+		{Config: with("parallel_groups = 0"), PlanOnly: true, ExpectError: wrapped(`parallel_groups value must be between 1 and 100`)},
+		{Config: with("parallel_groups = 101"), PlanOnly: true, ExpectError: wrapped(`parallel_groups value must be between 1 and 100`)},
 		{Config: with("parallel_groups = 1"), ConfigPlanChecks: steps(), ConfigStateChecks: is(1)},
 	}, s.gone("a", "b"))
 }

@@ -52,8 +52,8 @@ func TestPrivateState(t *testing.T) {
 			if d := cmp.Diff(tt.want, got); saved != tt.saved || d != "" {
 				t.Errorf("%t %s", saved, d)
 			}
-			if told := details(diags); (tt.diags == "") != (told == "") || !strings.Contains(told, tt.diags) {
-				t.Errorf("got %s, want %s", told, tt.diags)
+			if got := details(diags); (tt.diags == "") != (got == "") || !strings.Contains(got, tt.diags) {
+				t.Errorf("got %s, want %s", got, tt.diags)
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"regexp"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -24,8 +23,6 @@ type protectModel struct {
 	Destroy             types.Bool   `tfsdk:"destroy"`
 }
 
-var numberOrShare = regexp.MustCompile(`^([0-9]{1,6}|([0-9]{1,2}|100)%)$`)
-
 func protectAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional: true,
@@ -33,7 +30,7 @@ func protectAttribute() schema.Attribute {
 			"Without it, a plan is refused that tears down more than one node and more than 10 % of the nodes on which anything is applied. Destroying the whole deployment is concerned only by `destroy`. Replacing it needs `max_torn_down_nodes`.",
 		Attributes: map[string]schema.Attribute{
 			"max_torn_down_nodes": text("How many nodes may be torn down: a number, or a share of the nodes on which anything is applied, such as `\"10%\"`. A node is torn down when it leaves `nodes`, "+
-				"and when it stays there but leaves every group. One that gets an address where nobody was counts in the apply, when another machine answers there. Left out, it is 1 or 10 %, whichever is more.", stringvalidator.RegexMatches(numberOrShare, `must be a number of nodes, such as 1, or a share of them from 0% to 100%, such as "10%"`)),
+				"and when it stays there but leaves every group. One that gets an address where nobody was counts in the apply, when another machine answers there. Left out, it is 1 or 10 %, whichever is more.", stringvalidator.RegexMatches(planner.NumberOrShare, `must be a number of nodes, such as 1, or a share of them from 0% to 100%, such as "10%"`)),
 			"max_removed_resources": number("How many configuration resources may be removed on the nodes that are not torn down; a resource counts once for each node. Left out, any number.", int64validator.AtLeast(0)),
 			"destroy": flag("`true` refuses to destroy the deployment, also when it is to be replaced. What counts is the state: to destroy it all the same, set it to `false` and apply first. " +
 				"Replacing a tainted deployment is allowed, because that touches no node."),

@@ -26,7 +26,7 @@ func TestSelectorWithTypo(t *testing.T) {
 	typo := s.selecting("wbe", motd, "", nodes...)
 	run(t, []resource.TestStep{
 		{Config: s.selecting("web", motd, "", nodes...)},
-		{Config: typo, ExpectError: told(`(?s)tears down 3 of 3 nodes: a, b, c.*max_torn_down_nodes = 3`)},
+		{Config: typo, ExpectError: wrapped(`(?s)tears down 3 of 3 nodes: a, b, c.*max_torn_down_nodes = 3`)},
 		{Config: s.selecting("web", motd, "", nodes...), Check: s.has("a", "etc/motd", "one"), ConfigPlanChecks: nothingPlanned()},
 	}, s.gone("a", "b", "c"))
 }
@@ -58,13 +58,13 @@ func TestProtect(t *testing.T) {
 	one := files("motd", map[string]string{"/etc/motd": "one"})
 	limits := func(of string) string { return "protect = { " + of + " }\n" }
 	run(t, []resource.TestStep{
-		{Config: s.on(two, limits(`max_torn_down_nodes = "many"`), "a=a"), PlanOnly: true, ExpectError: told(`must be a number of nodes, such as 1`)},
-		{Config: s.on(two, limits(`max_torn_down_nodes = "110%"`), "a=a"), PlanOnly: true, ExpectError: told(`must be a number of nodes, such as 1`)},
-		{Config: s.on(two, limits(`max_removed_resources = -1`), "a=a"), PlanOnly: true, ExpectError: told(`must be at least 0`)},
+		{Config: s.on(two, limits(`max_torn_down_nodes = "many"`), "a=a"), PlanOnly: true, ExpectError: wrapped(`must be a number of nodes, such as 1`)},
+		{Config: s.on(two, limits(`max_torn_down_nodes = "110%"`), "a=a"), PlanOnly: true, ExpectError: wrapped(`must be a number of nodes, such as 1`)},
+		{Config: s.on(two, limits(`max_removed_resources = -1`), "a=a"), PlanOnly: true, ExpectError: wrapped(`must be at least 0`)},
 		{Config: s.on(two, limits(`max_torn_down_nodes = 0`), "a=a", "b=b", "c=c")},
-		{Config: s.on(two, limits(`max_torn_down_nodes = 0`), "a=a", "b=b"), ExpectError: told(`(?s)tears down 1 of 3 nodes: c.*max_torn_down_nodes is 0`)},
-		{Config: s.on(two, limits(`max_torn_down_nodes = "33%"`), "a=a", "b=b"), ExpectError: told(`(?s)tears down 1 of 3 nodes: c.*max_torn_down_nodes is 33%`)},
-		{Config: s.on(one, limits(`max_removed_resources = 2`), "a=a", "b=b", "c=c"), ExpectError: told(`(?s)removes 3 resources on 3 nodes: file\[/etc/issue\].*max_removed_resources is 2`)},
+		{Config: s.on(two, limits(`max_torn_down_nodes = 0`), "a=a", "b=b"), ExpectError: wrapped(`(?s)tears down 1 of 3 nodes: c.*max_torn_down_nodes is 0`)},
+		{Config: s.on(two, limits(`max_torn_down_nodes = "33%"`), "a=a", "b=b"), ExpectError: wrapped(`(?s)tears down 1 of 3 nodes: c.*max_torn_down_nodes is 33%`)},
+		{Config: s.on(one, limits(`max_removed_resources = 2`), "a=a", "b=b", "c=c"), ExpectError: wrapped(`(?s)removes 3 resources on 3 nodes: file\[/etc/issue\].*max_removed_resources is 2`)},
 		{Config: s.on(two, limits(`max_removed_resources = 2`), "a=a", "b=b", "c=c"), Check: s.has("c", "etc/issue", "two")}, // nothing of it was touched
 		{Config: s.on(one, limits(`max_removed_resources = 3`), "a=a", "b=b", "c=c"), Check: s.has("c", "etc/issue", "-")},
 		{Config: s.on(one, limits(`max_torn_down_nodes = "67%"`), "a=a"), Check: s.has("c", "etc/motd", "-")},
@@ -81,16 +81,16 @@ func TestProtectNamesWhatToSet(t *testing.T) {
 		{Config: s.on(two, fmt.Sprintf(all, true), "a=a", "b=b", "c=c")},
 		{
 			Config: s.on(one, fmt.Sprintf(all, true), "a=a", "b=b"),
-			ExpectError: told(`(?s)set max_torn_down_nodes = 1 in protect for this apply.*` +
+			ExpectError: wrapped(`(?s)set max_torn_down_nodes = 1 in protect for this apply.*` +
 				`set max_removed_resources = 2 in protect for this apply`),
 		},
 		{
 			Config:      s.on(one, "protect = { max_removed_resources = 9 }\n", "a=a"),
-			ExpectError: told(`set max_torn_down_nodes = 2 in protect for this apply`),
+			ExpectError: wrapped(`set max_torn_down_nodes = 2 in protect for this apply`),
 		},
 		{
 			Config:      s.on(one, "", "a=a"),
-			ExpectError: told(`write protect = \{ max_torn_down_nodes = 2 \} for this apply`),
+			ExpectError: wrapped(`write protect = \{ max_torn_down_nodes = 2 \} for this apply`),
 		},
 		{Config: s.on(two, fmt.Sprintf(all, false), "a=a", "b=b", "c=c")},
 	}, s.gone("a", "b", "c"))
@@ -102,7 +102,7 @@ func TestProtectedFromDestroy(t *testing.T) {
 	motd := files("motd", map[string]string{"/etc/motd": "one"})
 	config := s.on(motd, "protect = { destroy = true }\n", "a=a")
 	kept := resource.ComposeTestCheckFunc(s.has("a", "etc/motd", "one"))
-	refused := told(`(?s)protected from being destroyed.*protect.destroy = false, apply`)
+	refused := wrapped(`(?s)protected from being destroyed.*protect.destroy = false, apply`)
 	run(t, []resource.TestStep{
 		{Config: config},
 		{Config: config, Destroy: true, ExpectError: refused},
@@ -143,7 +143,7 @@ func TestRenumbering(t *testing.T) {
 	var w warnings
 	w.run(t, []resource.TestStep{
 		{Config: s.on(motd, "", "a=a", "b=b", "c=c"), Check: kept},
-		{Config: renumbered, ExpectError: told(`not rolled out`)}, // nobody answers there yet
+		{Config: renumbered, ExpectError: wrapped(`not rolled out`)}, // nobody answers there yet
 		{
 			PreConfig: func() { w.take(); s.link("a2", "a"); s.link("b2", "b") },
 			Config:    renumbered, ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
@@ -162,15 +162,15 @@ func TestRenumberingToOtherMachines(t *testing.T) {
 	moved := func(more string) string { return s.on(motd, more, "a=x", "b=y", "c=c") }
 	run(t, []resource.TestStep{
 		{Config: s.on(motd, "", "a=a", "b=b", "c=c"), Check: kept},
-		{Config: moved(""), ExpectError: told(`(?s)a.old: failed.*is another machine than node "a".*max_torn_down_nodes = 2`)},
-		{Config: moved(""), ExpectError: told(`(?s)tears down 2 of 5 nodes: a.old, b.old.*max_torn_down_nodes = 2`)},
+		{Config: moved(""), ExpectError: wrapped(`(?s)a.old: failed.*is another machine than node "a".*max_torn_down_nodes = 2`)},
+		{Config: moved(""), ExpectError: wrapped(`(?s)tears down 2 of 5 nodes: a.old, b.old.*max_torn_down_nodes = 2`)},
 		{Config: s.on(motd, "", "a=a", "b=b", "c=c", "x=x", "y=y"), Check: resource.ComposeTestCheckFunc(kept, s.has("x", "etc/motd", "one"))},
 		{Config: moved("protect = { max_torn_down_nodes = 2 }"), Check: s.has("x", "etc/motd", "one")},
 	}, s.gone("a", "b", "c", "x", "y"))
 	s = newSandbox(t, "a", "b", "x")
 	run(t, []resource.TestStep{
 		{Config: s.on(motd, "protect = { max_torn_down_nodes = 0 }", "a=a", "b=b")},
-		{Config: s.on(motd, "protect = { max_torn_down_nodes = 0 }", "a=x", "b=b"), ExpectError: told(`(?s)a.old: failed.*max_torn_down_nodes = 1`)},
+		{Config: s.on(motd, "protect = { max_torn_down_nodes = 0 }", "a=x", "b=b"), ExpectError: wrapped(`(?s)a.old: failed.*max_torn_down_nodes = 1`)},
 		{Config: s.on(motd, "protect = { max_torn_down_nodes = 1 }", "a=x", "b=b"), Check: resource.ComposeTestCheckFunc(s.gone("a"), s.has("a", "etc/motd", "-"))},
 	}, s.gone("b", "x"))
 }

@@ -135,7 +135,7 @@ func TestServiceRollback(t *testing.T) {
 	}
 	run(t, []resource.TestStep{
 		{Config: with(`{ name = "web" }`, back), Check: restored},
-		{Config: moved, ExpectError: told(`The update of the service "web" was rolled back(?s:.*)Version 5 failed: file\[/opt/web\.conf\] on b: (?s:.*)What version 2 had is deployed again, as version 8`)},
+		{Config: moved, ExpectError: wrapped(`The update of the service "web" was rolled back(?s:.*)Version 5 failed: file\[/opt/web\.conf\] on b: (?s:.*)What version 2 had is deployed again, as version 8`)},
 		{PreConfig: func() { s.must(restored(nil)) }, Config: moved, PlanOnly: true, ExpectNonEmptyPlan: true},
 		{Config: with(`{ name = "web" }`, back), Check: restored, ConfigStateChecks: serviceIs("web", "up", 8, "8000")},
 		{PreConfig: func() { s.mkdir("b", "opt") }, Config: moved, Check: resource.ComposeTestCheckFunc(s.has("b", "opt/web.conf", "web 2\n"), s.has("b", "etc/web.conf", "-")),
@@ -162,7 +162,7 @@ func TestServiceWaitsBesideARollback(t *testing.T) {
 	}
 	run(t, []resource.TestStep{
 		{Config: with(1)},
-		{PreConfig: func() { s.write("b", "broken-api-2", "") }, Config: with(2), ExpectError: told(`The update of the service "api" was rolled back`)},
+		{PreConfig: func() { s.write("b", "broken-api-2", "") }, Config: with(2), ExpectError: wrapped(`The update of the service "api" was rolled back`)},
 		{RefreshState: true, ExpectNonEmptyPlan: true, Check: resource.ComposeTestCheckFunc(is("api", "up"), is("web", "update_inprogress"))},
 		{PreConfig: func() { s.must(os.Remove(s.path("b", "broken-api-2"))) }, Config: with(2), Check: resource.ComposeTestCheckFunc(is("api", "up"), is("web", "up"))},
 		{Config: with(2), ConfigPlanChecks: nothingPlanned()},
@@ -177,9 +177,9 @@ func TestServiceFailsAndIsMended(t *testing.T) {
 	with := func(attributes string) string { return webSite(s, both, map[string]string{"web": attributes}, "") }
 	moved := with(`{ name = "web", dir = "opt" }`)
 	run(t, []resource.TestStep{
-		{Config: moved, ExpectError: told(`/opt`)},
+		{Config: moved, ExpectError: wrapped(`/opt`)},
 		{PreConfig: func() { s.mkdir("b", "opt") }, Config: moved, Check: s.has("b", "opt/web.conf", "web 1\n"), ConfigStateChecks: serviceIs("web", "up", 4, "8000")},
-		{Config: with(`{ name = "web", dir = "srv" }`), ExpectError: told(`/srv`)},
+		{Config: with(`{ name = "web", dir = "srv" }`), ExpectError: wrapped(`/srv`)},
 		{Config: with(`{ name = "web", dir = "etc" }`), Check: s.has("a", "etc/web.conf", "web 1\n"), ConfigStateChecks: serviceIs("web", "up", 10, "8000")},
 	}, s.gone(both...))
 }
@@ -202,7 +202,7 @@ func TestDeploymentServiceErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			resource.UnitTest(t, resource.TestCase{
 				ProtoV6ProviderFactories: factories(),
-				Steps:                    []resource.TestStep{{Config: webSite(s, []string{"a"}, tt.services, tt.more), PlanOnly: true, ExpectError: told(tt.want)}},
+				Steps:                    []resource.TestStep{{Config: webSite(s, []string{"a"}, tt.services, tt.more), PlanOnly: true, ExpectError: wrapped(tt.want)}},
 			})
 		})
 	}
@@ -265,6 +265,6 @@ func TestServiceLifecycleOfItsOwn(t *testing.T) {
 		{Config: with(`target_state = "creating"`), Check: s.has("a", "etc/web", "1 8000\n"), ConfigStateChecks: serviceIs("web", "up", 4, "8000")},
 		{Config: with(`target_state = "out"`), Check: s.has("a", "etc/web", "-"), ConfigStateChecks: serviceIs("web", "out", 5, "8000")},
 		{Config: with(`target_state = "up"`), Check: s.has("a", "etc/web", "1 8000\n"), ConfigStateChecks: serviceIs("web", "up", 6, "8000")},
-		{Config: with(`target_state = "parked"`), PlanOnly: true, ExpectError: told(`target_state: the lifecycle "parked" has no way from the state up, in which the service is, to parked on request; what can be asked for there is out`)},
+		{Config: with(`target_state = "parked"`), PlanOnly: true, ExpectError: wrapped(`target_state: the lifecycle "parked" has no way from the state up, in which the service is, to parked on request; what can be asked for there is out`)},
 	}, s.gone("a"))
 }

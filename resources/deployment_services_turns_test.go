@@ -51,7 +51,7 @@ entities:
 	announced := func(want string) resource.TestCheckFunc { return s.has("", "announced", want+"\n") }
 	run(t, []resource.TestStep{
 		{Config: with("good"), Check: announced("good")},
-		{Config: with("bad"), ExpectError: told(`The update of the service "r1" was rolled back`)},
+		{Config: with("bad"), ExpectError: wrapped(`The update of the service "r1" was rolled back`)},
 		{PreConfig: func() { s.must(announced("good")(nil)) }, Config: with("good"), Check: announced("good")},
 		{Config: with("good"), ConfigPlanChecks: nothingPlanned()},
 		{Config: with("other"), Check: announced("other")},
@@ -65,7 +65,7 @@ func TestServiceOfAnotherNameAfterAFailure(t *testing.T) {
 		return webSite(s, []string{"a"}, map[string]string{"api": `{ name = "api" }`, name: fmt.Sprintf("{ name = \"x\", dir = %q }", dir)}, "")
 	}
 	run(t, []resource.TestStep{
-		{Config: with("web", "opt"), ExpectError: told(`/opt`)},
+		{Config: with("web", "opt"), ExpectError: wrapped(`/opt`)},
 		{Config: with("app", "etc"), Check: resource.ComposeTestCheckFunc(s.has("a", "etc/app.conf", "x 1\n"), s.has("a", "etc/web", "-"))},
 		{Config: with("app", "etc"), ConfigPlanChecks: nothingPlanned()},
 	}, s.gone("a"))
@@ -149,7 +149,7 @@ func TestServicesAreRolledBackTogether(t *testing.T) {
 	moved := with(`, size = 2, dir = "opt"`, `["a", "b"]`)
 	run(t, []resource.TestStep{
 		{Config: with("", `["a"]`), Check: func(*terraform.State) error { return before() }},
-		{Config: moved, ExpectError: told(`The update of the service "api" was rolled back(?s:.*)The update of the service "web" was rolled back`)},
+		{Config: moved, ExpectError: wrapped(`The update of the service "api" was rolled back(?s:.*)The update of the service "web" was rolled back`)},
 		{PreConfig: func() { s.must(before()) }, Config: moved, PlanOnly: true, ExpectNonEmptyPlan: true},
 		{Config: with("", `["a"]`), Check: func(*terraform.State) error { return before() }},
 		{Config: with("", `["a"]`), ConfigPlanChecks: nothingPlanned()},

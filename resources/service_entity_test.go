@@ -124,35 +124,35 @@ func TestEntityServiceErrors(t *testing.T) {
 	})
 }
 
-// What is wrong with one attribute is told once, and a secret never.
+// What is wrong with one attribute is reported once, and a secret never.
 func TestEntityServiceErrorsAreReportedOnce(t *testing.T) {
 	const secret = 4711
 	attributes := fmt.Sprintf(`{ pool = 5, severs = [], secret = %d, address = "x", servers = [{ address = "10.0.0.1" }] }`, secret)
-	told := ""
+	report := ""
 	resource.UnitTest(t, resource.TestCase{
 		ProtoV6ProviderFactories: factories(),
 		Steps:                    []resource.TestStep{{Config: catalogs(ntpCatalog) + instance("time", "ntp", attributes), PlanOnly: true}},
-		ErrorCheck:               func(err error) error { told = err.Error(); return nil },
+		ErrorCheck:               func(err error) error { report = err.Error(); return nil },
 	})
 	for _, place := range []string{"attributes.pool:", "attributes.severs:", "attributes.secret:", "attributes.address:"} {
-		if n := strings.Count(told, place); n != 1 {
-			t.Errorf("%s is told %d times", place, n)
+		if n := strings.Count(report, place); n != 1 {
+			t.Errorf("%s is reported %d times", place, n)
 		}
 	}
-	if n := strings.Count(told, "Error: "); n != 4 {
+	if n := strings.Count(report, "Error: "); n != 4 {
 		t.Errorf("%d errors", n)
 	}
-	if n := strings.Count(told, ":   attributes = {"); n != 4 {
+	if n := strings.Count(report, ":   attributes = {"); n != 4 {
 		t.Errorf("%d errors show the line", n)
 	}
 	// Terraform itself shows the line of the configuration, with what is written there.
-	for line := range strings.Lines(told) {
+	for line := range strings.Lines(report) {
 		if strings.Contains(line, "attributes.secret:") && strings.Contains(line, fmt.Sprint(secret)) {
-			t.Error("the secret is told")
+			t.Error("the secret is shown")
 		}
 	}
 	if t.Failed() {
-		t.Log(told)
+		t.Log(report)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestEntityServiceUnknownsPass(t *testing.T) {
 			ProtoV6ProviderFactories: factories(),
 			Steps: []resource.TestStep{{
 				Config:      "resource \"terraform_data\" \"x\" { input = \"x\" }\n" + catalogs(ntpCatalog) + instance("time", "ntp", `{ pool = "a", servers = [{ address = terraform_data.x.output }] }`),
-				ExpectError: told(`attributes\.servers\[0\]\.address: the string "x" is not valid`),
+				ExpectError: wrapped(`attributes\.servers\[0\]\.address: the string "x" is not valid`),
 			}},
 		})
 	})

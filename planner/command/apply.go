@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,8 +31,6 @@ type Environment func() (site.Connection, error)
 // stateHelp explains the state file in the help of the commands that use it.
 const stateHelp = "What is applied is remembered in a state file beside the first FILE, SITE.slipway.json, or in that of --state. It holds no secrets.\n" +
 	"Nodes are reached through their connect, over the variables SLIPWAY_USER, SLIPWAY_PRIVATE_KEY_FILE and so on, as with the provider."
-
-var numberOrShare = regexp.MustCompile(`^([0-9]{1,6}|([0-9]{1,2}|100)%)?$`)
 
 // runFlags are the flags of the commands that work on nodes.
 type runFlags struct {
@@ -226,7 +223,7 @@ func newApply(version string, environment Environment) *cobra.Command {
 	cmd.Flags().StringVar(&limits.TornDown, "max-torn-down-nodes", "",
 		"how many nodes may be torn down, as a number or a share such as 10%; 1 or 10% otherwise")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if !numberOrShare.MatchString(limits.TornDown) {
+		if limits.TornDown != "" && !planner.NumberOrShare.MatchString(limits.TornDown) {
 			return inputError(fmt.Errorf("--max-torn-down-nodes %s: must be a number of nodes, or a share such as 10%%",
 				limits.TornDown))
 		}

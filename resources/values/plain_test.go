@@ -133,7 +133,7 @@ func TestNodesFrom(t *testing.T) {
 		{name: "credentials that are not known", unknown: true, in: reached("credentials", types.ObjectUnknown(map[string]attr.Type{"private_key": types.StringType}), "private_key", types.StringNull())},
 		{name: "bad duration", in: types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("connect_timeout", str("10"))))))),
 			diags: `nodes| Invalid value| node "a", connect.connect_timeout: "10" is not a duration; write a number and a unit, such as 30s, 10m or 1h30m.`},
-		{name: "unknown inside, mistakes elsewhere are told", unknown: true,
+		{name: "unknown inside, errors elsewhere are reported", unknown: true,
 			in:    types.DynamicValue(v.tuple(v.object(members("name", str("a"), "address", types.StringUnknown())), v.object(members("name", str("b"), "adress", str("x"))))),
 			diags: `nodes| Value of the wrong form| node "b", adress: there is no such attribute; did you mean "address"?`},
 		{name: "unknown deep inside", unknown: true,
@@ -279,8 +279,8 @@ func TestOverridesFrom(t *testing.T) {
 	null := types.DynamicValue(v.tuple(v.object(members("name", str("o"), "configuration",
 		v.object(map[string]attr.Value{"package": v.object(map[string]attr.Value{"mc": v.object(members("ensure", types.StringNull()))})})))))
 	_, _, diags = From(t.Context(), null, (*document.Values).Overrides)
-	const told = `overrides| Null instead of a value| override "o", configuration.package["mc"].ensure: is null; an override cannot take anything away, leave it out.`
-	if details(diags) != told {
-		t.Errorf("got %s\nwant %s", details(diags), told)
+	const reported = `overrides| Null instead of a value| override "o", configuration.package["mc"].ensure: is null; an override cannot take anything away, leave it out.`
+	if details(diags) != reported {
+		t.Errorf("got %s\nwant %s", details(diags), reported)
 	}
 }

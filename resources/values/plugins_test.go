@@ -50,8 +50,8 @@ func TestPluginsFrom(t *testing.T) {
 			if d := cmp.Diff(tt.want, got); d != "" {
 				t.Error(d)
 			}
-			if told := details(diags); (tt.diags == "") != (told == "") || !strings.HasSuffix(told, tt.diags) {
-				t.Errorf("got %s, want %s", told, tt.diags)
+			if got := details(diags); (tt.diags == "") != (got == "") || !strings.HasSuffix(got, tt.diags) {
+				t.Errorf("got %s, want %s", got, tt.diags)
 			}
 		})
 	}

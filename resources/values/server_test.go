@@ -123,9 +123,9 @@ func (p pair) dynamic(members map[string]tftypes.Value) *tfprotov6.DynamicValue 
 }
 
 // agree reports where opaque and open answers differ.
-func (p pair) agree(what string, opaque, open *tfprotov6.DynamicValue, told, expected []*tfprotov6.Diagnostic) {
+func (p pair) agree(what string, opaque, open *tfprotov6.DynamicValue, got, expected []*tfprotov6.Diagnostic) {
 	p.Helper()
-	if d := cmp.Diff(expected, told, cmp.Comparer(func(a, b *tftypes.AttributePath) bool { return a.Equal(b) })); d != "" {
+	if d := cmp.Diff(expected, got, cmp.Comparer(func(a, b *tftypes.AttributePath) bool { return a.Equal(b) })); d != "" {
 		p.Errorf("%s: diagnostics (-open +opaque):\n%s", what, d)
 	}
 	if opaque == nil || open == nil {

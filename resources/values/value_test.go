@@ -158,7 +158,7 @@ func TestOpenNullsWithoutType(t *testing.T) {
 	}
 }
 
-// What is no pair of a type and a value is told as that.
+// What is no pair of a type and a value is reported as that.
 func TestOpenWhatIsNotOpaque(t *testing.T) {
 	for payload, want := range map[string]string{
 		"!":    "not an opaque value: illegal base64",
