@@ -33,8 +33,9 @@ type driver struct {
 
 	endings      chan ending
 	next         run.Event // one that was received, and not handled yet
-	stopped      bool      // the machine knows that the run is stopped
-	gaveUp       bool      // and that running sessions were given up
+	wake         <-chan time.Time
+	stopped      bool // the machine knows that the run is stopped
+	gaveUp       bool // and that running sessions were given up
 	report       Report
 	removed      map[string]TearDownNode
 	actionsKnown map[string]bool // nodes whose ledger has their actions
@@ -97,6 +98,8 @@ func (d *driver) event() run.Event {
 		select {
 		case e := <-d.endings:
 			d.next = run.Event{Kind: run.Ended, Number: e.number, Result: e.take()}
+		case <-d.wake:
+			d.next, d.wake = run.Event{Kind: run.Woken}, nil
 		case <-stopping:
 		case <-running:
 		}
@@ -128,6 +131,11 @@ func (d *driver) execute(c run.Command) {
 	case run.Warn:
 		d.warn(c.Group, c.Node, c.Text)
 		return
+	case run.Wake:
+		d.wake = time.After(c.Until.Sub(d.Now()))
+		return
+	case run.Pause:
+		e.Kind = journal.Note
 	case run.Removed:
 		e.Kind, e.Status, e.Message = journal.NodeFinished, string(c.Removal), d.tornDown(c).Message
 	case run.Depart:

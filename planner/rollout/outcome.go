@@ -181,7 +181,7 @@ func (r *Report) Follow(next Report) {
 		}
 		maps.Copy(r.Values[service], values)
 	}
-	severity := []Status{StatusSucceeded, StatusDegraded, StatusFailed, StatusInterrupted}
+	severity := []Status{StatusSucceeded, StatusDegraded, StatusPaused, StatusFailed, StatusInterrupted}
 	if slices.Index(severity, next.Status) > slices.Index(severity, r.Status) {
 		r.Status = next.Status
 	}

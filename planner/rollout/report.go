@@ -28,6 +28,7 @@ const (
 	StatusDegraded    = run.StatusDegraded
 	StatusFailed      = run.StatusFailed
 	StatusInterrupted = run.StatusInterrupted
+	StatusPaused      = run.StatusPaused
 
 	TornDown    = run.TornDown
 	Kept        = run.Kept

@@ -115,6 +115,20 @@ func (o Options) recorded() (Options, error) {
 	return o.withDefaults()
 }
 
+// windowsKnown is how long a run knows when maintenance windows open. Longer than that none runs.
+const windowsKnown = 100 * 24 * time.Hour
+
+// windows returns when the maintenance windows of groups are open.
+func windows(groups []site.Group, now time.Time) map[string][]site.Interval {
+	out := map[string][]site.Interval{}
+	for _, g := range groups {
+		if g.Maintenance != nil {
+			out[g.Name] = g.Maintenance.Intervals(now, now.Add(windowsKnown))
+		}
+	}
+	return out
+}
+
 // Run drives p through the groups of s. What fails on nodes and in groups is in the report; the error says that the
 // run could not be driven: bad input (nothing was touched then), or an event that could not be recorded (the report
 // says how far it came).
@@ -131,7 +145,7 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 		reached[n] = true
 	}
 	program, err := run.Compile(s, p, run.Settings{Parallelism: o.Parallelism, ParallelGroups: o.ParallelGroups,
-		Departed: reached})
+		Departed: reached, Windows: windows(s.Groups, o.Now()), EndAtPause: s.Approval == site.ApprovalEnd})
 	if err != nil {
 		return Report{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)
 	}

@@ -153,7 +153,9 @@ type document struct {
 		Batches        []string
 		Check          bool // a health check
 		Soak           time.Duration
+		Maintenance    *site.Maintenance
 	}
+	Approval string
 	MayFail  *int `yaml:"may_fail"` // the failure budget
 	Departed []string
 	Lost     []string // departed, and nobody knows how to reach them
@@ -168,6 +170,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	s := on(ts)
 	*s = stage{t: s.t, was: map[string]string{}, fake: newFaulty(), diary: &diary{}, run: "r1",
 		site: site.Site{Name: "lon1"}}
+	s.site.Approval = doc.Approval
 	s.operator = &operator{faults: map[string]string{}, yields: map[string]map[string]any{}}
 	idle := map[string]bool{}
 	for _, n := range doc.Nodes {
@@ -178,6 +181,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		group := site.Group{
 			Name: g.Name, Critical: g.Critical, DependsOn: g.DependsOn,
 			PrepareTimeout: g.PrepareTimeout, DeployTimeout: g.DeployTimeout, OnShortfall: g.OnShortfall,
+			Maintenance: g.Maintenance,
 		}
 		for _, x := range g.Selectors {
 			group.Selectors = append(group.Selectors,

@@ -33,10 +33,12 @@ type call struct {
 	whole   bool            // false: the run was stopped before every node finished
 	open    int             // members of the group that have not failed
 	idle    int             // members of the group that are locked, or may be, while nobody works on them
-	left    []string        // nodes that the brake of the group keeps from being started
+	left    []string        // nodes that the brake of the group, or its maintenance window, keeps from being started
 	braked  bool
-	batch   int // of the group, from 1; 0: before the first or after the last
-	sound   int // nodes of the batch that have not failed
+	paused  bool      // something was left for another run
+	closed  time.Time // since when the maintenance window of its group is known to be closed; zero: it is open
+	batch   int       // of the group, from 1; 0: before the first or after the last
+	sound   int       // nodes of the batch that have not failed
 }
 
 // round is a part of a call: it begins when the one before it is over.
@@ -98,16 +100,29 @@ func (m *Machine) begin(c *call) {
 
 // work starts what may start in a call, and reports whether the call is over.
 func (m *Machine) work(c *call) bool {
+	if !c.closed.IsZero() {
+		c.until, c.closed = c.until.Add(m.at.Sub(c.closed)), time.Time{}
+	}
+	if at, _ := m.opens(c.groupName()); at.After(m.at) {
+		c.closed = m.at
+	}
 	for {
-		if m.brake(c); c.now == nil && !m.nextRound(c) {
-			return true
+		if m.brake(c); c.now == nil {
+			switch {
+			case m.waitsForRound(c):
+				return false
+			case !m.nextRound(c):
+				return true
+			case c.now == nil: // a batch
+				continue
+			}
 		}
 		blocked := c.blocked
 		c.blocked = nil
 		for _, ch := range blocked {
 			m.proceed(ch)
 		}
-		for len(c.queue) > 0 && m.room(c, c.queue[0]) {
+		for len(c.queue) > 0 && m.room(c, c.queue[0]) && !m.waitsIn(c, c.queue[0]) {
 			ch := c.queue[0]
 			c.queue = c.queue[1:]
 			c.atWork++
@@ -120,7 +135,7 @@ func (m *Machine) work(c *call) bool {
 			m.proceed(ch)
 			m.brake(c)
 		}
-		if c.now.window && c.atWork == 0 && len(c.queue) > 0 && m.free > 0 {
+		if c.now.window && c.atWork == 0 && len(c.queue) > 0 && m.free > 0 && c.closed.IsZero() {
 			m.refuseLocked(c)
 		}
 		if c.atWork > 0 || len(c.queue) > 0 {
@@ -137,18 +152,16 @@ func (m *Machine) work(c *call) bool {
 }
 
 // nextRound begins the next round of a call with what is left of it for the nodes that go on. A node that failed is
-// unlocked all the same (litp.md 84). It returns false when no round is left.
+// unlocked all the same (litp.md 84). A batch may start instead. It returns false when no round is left.
 func (m *Machine) nextRound(c *call) bool {
 	for len(c.rounds) > 0 {
 		r := c.rounds[0]
 		c.rounds = c.rounds[1:]
 		if r.chains == nil {
 			m.startBatch(c, r.batch)
-			continue
+			return true
 		}
-		r.chains = slices.DeleteFunc(r.chains, func(ch *chain) bool {
-			return c.gone[ch.node] && ch.sessions[0].Kind != Unlock || !m.wanted(c, ch)
-		})
+		r.chains = slices.DeleteFunc(r.chains, func(ch *chain) bool { return !m.goesOn(c, ch) })
 		if len(r.chains) == 0 {
 			continue
 		}
@@ -196,13 +209,20 @@ func (c *call) groupName() string {
 	return c.group.Name
 }
 
+// goesOn reports whether a chain that was not begun is still to run.
+func (m *Machine) goesOn(c *call, ch *chain) bool {
+	return (!c.gone[ch.node] || ch.sessions[0].Kind == Unlock) && m.wanted(c, ch)
+}
+
 // wanted reports whether the next session of a chain is still to run.
 func (m *Machine) wanted(c *call, ch *chain) bool {
 	switch s := ch.sessions[0]; {
 	case c.outside != nil:
 		return m.left(c.outside, s)
 	case s.Kind == Soak:
-		return !c.braked
+		return !c.braked && (!c.paused || slices.ContainsFunc(c.group.Batches[c.batch-1], func(n string) bool {
+			return !c.gone[n]
+		}))
 	case c.group != nil && s.Node == "": // else nobody waits for it
 		return !c.braked && (len(c.group.Members) == 0 || slices.ContainsFunc(c.group.Members, func(n string) bool {
 			return m.walk.NodeStage(n) != strategy.Failed && !c.gone[n]
@@ -218,39 +238,47 @@ func (c *call) short() bool {
 
 // brake starts no further node of a group that stops when its criteria can no longer be met, or of which a batch
 // failed, or of any group once the failure budget is spent. What runs is finished and unlocked, and what an earlier run
-// left locked is unlocked.
+// left locked is unlocked. When the maintenance window of the group does not open any more in this run, the batch under
+// way is also checked to its end.
 func (m *Machine) brake(c *call) {
 	switch {
 	case c.braked || c.group == nil:
-		return
-	case m.spent, len(c.batchFailed(c.sound)) > 0:
-	case !c.group.Stops() || !c.short():
-		return
+	case m.spent, len(c.batchFailed(c.sound)) > 0, c.group.Stops() && c.short():
+		c.braked = true
+		c.leave(func(k Kind) bool { return k != Unlock })
+	case !m.stopped && m.leaves(c.group.Name):
+		c.paused = c.leave(Kind.startsNode) || c.paused
 	}
-	c.braked = true
-	leave := func(chains []*chain) []*chain {
+}
+
+// leave leaves out the chains that have not started any session and begin with one of the given kinds. It reports
+// whether there were any.
+func (c *call) leave(leaves func(Kind) bool) (left bool) {
+	keep := func(chains []*chain) []*chain {
 		return slices.DeleteFunc(chains, func(ch *chain) bool {
 			s := ch.sessions[0]
-			if s.Kind == Unlock {
+			if !leaves(s.Kind) {
 				return false
 			}
 			if s.Node != "" && !c.gone[s.Node] && s.Kind != Check { // else its work is done
 				c.left = append(c.left, s.Node)
 				c.gone[s.Node], c.failed[s.Phase] = true, true
 			}
+			left = true
 			return true
 		})
 	}
-	c.queue = leave(c.queue)
+	c.queue = keep(c.queue)
 	for _, ch := range c.blocked {
-		if ch.purpose == "" && len(leave([]*chain{ch})) == 0 { // it has not started any session
+		if ch.purpose == "" && len(ch.sessions) > 0 && len(keep([]*chain{ch})) == 0 {
 			ch.sessions = nil
 		}
 	}
 	for i := range c.rounds {
-		c.rounds[i].chains = leave(c.rounds[i].chains)
+		c.rounds[i].chains = keep(c.rounds[i].chains)
 	}
 	slices.Sort(c.left)
+	return left
 }
 
 // room reports whether a chain may begin now.
@@ -351,6 +379,8 @@ func (m *Machine) try(ch *chain) (verdict, error) {
 		c.until = c.until.Add(c.group.Rolling.Soak)
 		m.start(ch, s, Work)
 		return started, nil
+	case m.waitsIn(c, ch):
+		return waiting, nil
 	case s.Waits != "":
 		return failure, errors.New(s.Waits)
 	case late && s.Kind == Callback:

@@ -24,7 +24,11 @@ func (m *Machine) startGroup() bool {
 		m.goOn = false
 		return true
 	}
-	g := &m.p.Groups[slices.IndexFunc(m.p.Groups, func(g Group) bool { return g.Name == ready[0] })]
+	g := m.openGroup(ready)
+	if g == nil {
+		m.regroup = false
+		return false
+	}
 	c := &call{name: "prepare", group: g, stage: strategy.Prepared,
 		limit: orDuration(g.PrepareTimeout, DefaultPrepareTimeout), width: m.p.Parallelism,
 		todo: m.walk.StartPrepare(g.Name)}
@@ -68,9 +72,12 @@ func (m *Machine) groupOver(c *call) {
 			}
 		}
 	}
-	if !c.whole || m.spent && len(c.left) > 0 && !c.short() && len(c.failedBatch()) == 0 {
+	if !c.whole || (c.paused || m.spent && len(c.left) > 0) && !c.short() && len(c.failedBatch()) == 0 {
 		// nodes that finished get their result, the others stay as they were
-		m.goOn = false
+		m.goOn = m.goOn && c.whole && !m.spent
+		if m.regroup = true; c.paused {
+			m.paused[name] = true
+		}
 		for _, n := range c.todo {
 			switch {
 			case m.node(n).failed:

@@ -45,7 +45,7 @@ func (m *Machine) halt(why error) {
 // phaseAfter starts the next phase that comes after all groups, on the nodes that are deployed by then. A callback that
 // belongs to no node and does not succeed ends them, because what comes later may wait for it.
 func (m *Machine) phaseAfter() {
-	if m.next < len(m.p.After) && !m.stop() && !m.spent {
+	if m.next < len(m.p.After) && !m.stop() && !m.spent && len(m.paused) == 0 {
 		m.next++
 		m.startOutside(m.p.After[m.next-1], false)
 		return

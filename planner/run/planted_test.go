@@ -17,7 +17,10 @@ var planted = []struct{ name, file, before, after string }{
 	{"one node too many is locked", "call.go", "c.atWork+c.idle < c.group", "c.atWork+c.idle <= c.group"},
 	{"a node stays locked after a failure", "call.go", "|| ch.closing {",
 		"|| ch.closing || !m.at.Before(ch.call.until) {"},
-	{"the brake looks at no criteria", "call.go", "case !c.group.Stops() ||", "case !c.group.Stops() || c.open > 0 ||"},
+	{"the brake looks at no criteria", "call.go", "c.group.Stops() && c.short()",
+		"c.group.Stops() && c.short() && c.open == 0"},
+	{"a node starts outside of the maintenance window", "window.go", "ch.sessions[0].Kind.startsNode()",
+		"ch.sessions[0].Kind == Prepare"},
 	{"a failed node goes on", "call.go", "		c.gone[s.Node] = true\n	}\n}", "	}\n}"},
 	{"a stopped run starts more", "call.go", "	case m.stop(), m.spent && c.outside != nil:\n",
 		"	case m.stop() && s.Kind != Callback, m.spent && c.outside != nil:\n"},
@@ -29,8 +32,8 @@ var planted = []struct{ name, file, before, after string }{
 		"cmp.Or(a.From-b.From, a.Phase-b.Phase)"},
 	{"a chain keeps its place", "call.go", "	if ch.call.now.takesPlace() {\n",
 		"	if ch.call.now.takesPlace() && !ch.closing {\n"},
-	{"a batch that failed is not the last", "call.go", "case m.spent, len(c.batchFailed(c.sound)) > 0:",
-		"case m.spent:\n	case c.batch > 0:\n		return"},
+	{"a batch that failed is not the last", "call.go", "case m.spent, len(c.batchFailed(c.sound)) > 0, ",
+		"case c.batch > 0:\n	case m.spent, "},
 	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
 }
 

@@ -40,6 +40,9 @@ type Settings struct {
 	ParallelGroups int // groups at once; 0 is 1
 	// Departed are the nodes that left the site and can be reached; nobody knows how to reach the others.
 	Departed map[string]bool
+	// Windows are the groups with a maintenance window -> when it is open, in order, as far as the run may take.
+	Windows    map[string][]site.Interval
+	EndAtPause bool // a run that would have to wait for a maintenance window ends
 }
 
 // Group is a group with what the plan knows of it.

@@ -124,6 +124,7 @@ type world struct {
 	soaked  map[string]int  // group -> soaks that ended
 	failed  map[string]bool // nodes that get nothing more
 	stopped bool
+	wake    time.Time // zero: no timer is set
 	report  *Report
 	ended   string // the session that the last event ended
 	kinds   map[string]int
@@ -145,13 +146,18 @@ func (w *world) take(commands []Command) {
 			w.report = c.Report
 		case Fail:
 			w.failed[c.Node] = true
+		case Wake:
+			if !c.Until.After(w.clock) || w.program.EndAtPause {
+				w.wrong("a timer for %s is set at %s", c.Until, w.clock)
+			}
+			w.wake = c.Until
 		case Start:
 			w.kinds[string(c.Purpose)+" "+string(c.Session.Kind)]++
 			w.check(c)
 			w.running = append(w.running, c)
 		}
 	}
-	if w.report == nil && len(w.running) == 0 {
+	if w.report == nil && len(w.running) == 0 && (w.wake.IsZero() || w.stopped) {
 		w.wrong("nothing runs, and the run is not over")
 	}
 	places, callbacks := 0, 0
@@ -188,6 +194,12 @@ func (w *world) check(c Command) {
 			(c.Session.Kind != Check || w.calls[n] != c.Group+"deploy") {
 			w.wrong("%+v starts after the failure budget is spent", c)
 		}
+	}
+	if open, limited := w.program.Windows[c.Group]; limited && c.Session.Kind.startsNode() && c.Purpose != UnlockAfter &&
+		(!c.Session.Locked || !w.locked[n]) && !slices.ContainsFunc(open, func(i site.Interval) bool {
+		return !w.clock.Before(i.From) && w.clock.Before(i.To)
+	}) {
+		w.wrong("%+v starts at %s, outside of the maintenance window of %s: %v", c, w.clock, c.Group, open)
 	}
 	if g, grouped := w.groups[c.Group]; grouped {
 		if w.failed[n] && c.Purpose != UnlockAfter && c.Session.Kind != Unlock {
@@ -289,6 +301,13 @@ func (w *world) event() Event {
 		w.stopped = true
 		return Event{Kind: []EventKind{Stop, GiveUp}[w.r.IntN(2)]}
 	}
+	if !w.wake.IsZero() && !w.stopped && (len(w.running) == 0 || w.r.IntN(20) == 0) {
+		if w.clock.Before(w.wake) {
+			w.clock = w.wake
+		}
+		w.wake, w.ended = time.Time{}, w.clock.Format(time.TimeOnly)
+		return Event{Kind: Woken}
+	}
 	i := w.r.IntN(len(w.running))
 	c := w.running[i]
 	w.running = slices.Delete(w.running, i, i+1)
@@ -362,8 +381,33 @@ type scenario struct {
 func randomScenario(seed uint64) scenario {
 	r := rand.New(rand.NewPCG(seed, 11))
 	s, p := randomSite(r)
-	return scenario{site: s, plan: p, faults: r.IntN(3) * r.IntN(15), draws: seed, settings: Settings{
+	sc := scenario{site: s, plan: p, faults: r.IntN(3) * r.IntN(15), draws: seed, settings: Settings{
 		Parallelism: 1 + r.IntN(8), ParallelGroups: 1 + r.IntN(3), Departed: map[string]bool{"old1": true, "old3": true}}}
+	sc.settings.EndAtPause = r.IntN(2) == 0
+	for _, g := range s.Groups {
+		if r.IntN(4) == 0 {
+			sc.settings.Windows = randomWindow(r, sc.settings.Windows, g.Name)
+		}
+	}
+	return sc
+}
+
+// randomWindow adds the maintenance window of a group.
+func randomWindow(r *rand.Rand, windows map[string][]site.Interval, group string) map[string][]site.Interval {
+	if windows == nil {
+		windows = map[string][]site.Interval{}
+	}
+	var from time.Time
+	for range r.IntN(30) {
+		from = from.Add(time.Duration(r.IntN(60)) * time.Minute)
+		to := from.Add(time.Duration(1+r.IntN(60)) * time.Minute)
+		windows[group] = append(windows[group], site.Interval{From: from, To: to})
+		from = to.Add(time.Minute)
+	}
+	if windows[group] == nil {
+		windows[group] = []site.Interval{}
+	}
+	return windows
 }
 
 // violation is a rule that a run broke.
@@ -425,6 +469,15 @@ func (w *world) end() {
 		w.wrong("%d sessions still run at the end; error %v", len(w.running), w.report.Err)
 	case !reflect.DeepEqual(w.report.Locked, w.locked) && len(w.locked)+len(w.report.Locked) > 0:
 		w.wrong("locked are %v, reported %v", w.locked, w.report.Locked)
+	}
+	if w.report.Status == StatusPaused && w.program.Windows == nil {
+		w.wrong("the run is paused without any maintenance window")
+	}
+	for _, g := range w.program.Groups {
+		r, _ := w.report.Group(g.Name)
+		if !r.Stage.Complete() && w.report.Status == StatusSucceeded {
+			w.wrong("the run succeeded, and %s is %s", g.Name, r.Stage)
+		}
 	}
 	w.kinds["status "+string(w.report.Status)]++
 	for _, g := range w.report.Groups {
@@ -489,7 +542,7 @@ func TestRandomRuns(t *testing.T) {
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
 		"left locked", "after the brake", "after the budget", "stopped by the budget", "not started", "batch",
 		"check", "soak", "phase_finished", "node_finished", "group_finished", "status succeeded", "status degraded",
-		"status failed", "status interrupted"} {
+		"status failed", "status interrupted", "status paused", "event woken", "pause", "wake"} {
 		if kinds[kind] == 0 {
 			t.Errorf("%q never happened", kind)
 		}

@@ -53,6 +53,7 @@ const (
 	Ended  EventKind = "ended"   // a session or a callback
 	Stop   EventKind = "stop"    // nothing is started any more, except what unlocks a node
 	GiveUp EventKind = "give up" // running sessions are given up
+	Woken  EventKind = "woken"   // the time of the last Wake has come
 )
 
 // Result is the result of a session.
@@ -108,7 +109,7 @@ type Command struct {
 	Purpose Purpose   // of a session that starts
 	Window  bool      // the lock and unlock commands of its group are part of the session
 	Keep    bool      // it leaves the node locked
-	Until   time.Time // when the session is given up, because of Limit
+	Until   time.Time // when the session is given up, because of Limit; of Wake
 	Limit   *TimeLimitError
 	Call    string // of a session or a node that fails: prepare, deploy, or the task group of a phase outside of groups
 	Group   string
@@ -130,11 +131,13 @@ const (
 	Start CommandKind = "start" // start a session or a callback
 	Fail  CommandKind = "fail"  // a node fails without a session, because of Err
 	Warn  CommandKind = "warn"  // of Text
+	Wake  CommandKind = "wake"  // give Woken at Until, instead of when the Wake before said
 
 	PhaseStarted  CommandKind = "phase_started" // record it, like the next ones
 	PhaseFinished CommandKind = "phase_finished"
 	NodeFinished  CommandKind = "node_finished"
 	GroupFinished CommandKind = "group_finished"
+	Pause         CommandKind = "pause" // of a group, because of Text
 
 	Removed CommandKind = "removed" // record how the tear-down of a node ended; Err: why it was not started
 	Depart  CommandKind = "depart"  // report how the tear-down of a node that left ended
@@ -173,12 +176,13 @@ func (e *TimeLimitError) Error() string {
 // Status is how a run or a phase ended.
 type Status string
 
-// The statuses of a run. A phase knows all but degraded.
+// The statuses of a run. A phase knows succeeded, failed and interrupted.
 const (
 	StatusSucceeded   Status = "succeeded"
 	StatusDegraded    Status = "degraded"    // something failed, but no critical group: there is work for the next plan
 	StatusFailed      Status = "failed"      // a critical group failed (airship.md 9), or a phase outside of groups
 	StatusInterrupted Status = "interrupted" // stopped before everything was started
+	StatusPaused      Status = "paused"      // a group was left for another run, because its maintenance window is closed
 )
 
 // Report is how a run ended.
@@ -238,7 +242,11 @@ type Machine struct {
 	worst     Status // of what the walk does not see: degraded, failed, or empty
 	outside   []PhaseReport
 	removed   map[string]Removal
-	unstarted map[string][]string // group -> nodes that its brake kept from being started
+	unstarted map[string][]string  // group -> nodes that its brake kept from being started
+	paused    map[string]bool      // groups of which something was left for another run
+	waiting   bool                 // groups that may start wait for their maintenance windows
+	opensAt   map[string]time.Time // group -> when its maintenance window opens, as recorded
+	wake      time.Time            // of the timer; one that has passed is not set
 	wrong     error
 }
 
@@ -270,7 +278,8 @@ func New(p Program) *Machine {
 	p.ParallelGroups = max(p.ParallelGroups, 1)
 	m := &Machine{p: p, running: map[int]*chain{}, free: p.Parallelism, goOn: true, nodes: map[string]*node{},
 		locked: map[string]bool{}, windows: map[string]bool{}, later: nodesOf(p.After), recorded: map[string]bool{},
-		removed: map[string]Removal{}, unstarted: map[string][]string{}}
+		removed: map[string]Removal{}, unstarted: map[string][]string{},
+		paused: map[string]bool{}, opensAt: map[string]time.Time{}}
 	members, after := map[string][]string{}, map[string][]string{}
 	groups := make([]site.Group, len(p.Groups))
 	for i, g := range p.Groups {
@@ -282,7 +291,7 @@ func New(p Program) *Machine {
 		}
 	}
 	m.walk = strategy.Walk(groups, members, p.Idle)
-	if p.ParallelGroups > 1 {
+	if p.ParallelGroups > 1 || len(p.Windows) > 0 { // a group that is closed lets others start
 		m.walk.AllowParallel(after)
 	}
 	for name, sessions := range p.Deploy {
@@ -314,9 +323,11 @@ func (m *Machine) Handle(e Event, at time.Time) []Command {
 	}
 	switch e.Kind {
 	case Stop:
-		m.stopped = true
+		m.stopped, m.regroup = true, m.regroup || m.waiting
 	case GiveUp:
-		m.stopped, m.gaveUp = true, true
+		m.stopped, m.gaveUp, m.regroup = true, true, m.regroup || m.waiting
+	case Woken:
+		m.regroup = m.regroup || m.waiting
 	case Ended:
 		if ch := m.running[e.Number]; ch != nil {
 			delete(m.running, e.Number)
@@ -349,7 +360,7 @@ func (m *Machine) advance() bool {
 	if m.part == inGroups && m.goOn && m.startGroup() || m.freed { // a call before may take the place
 		return true
 	}
-	if len(m.calls) > 0 {
+	if len(m.calls) > 0 || m.part == inGroups && m.goOn && m.waiting {
 		return false
 	}
 	switch m.part {
@@ -432,7 +443,8 @@ func (m *Machine) groups() strategy.Report {
 	r.BudgetSpent = m.spent
 	for i, g := range r.Groups {
 		r.Groups[i].NotStarted = m.unstarted[g.Name]
-		if m.spent && !g.Stage.Complete() {
+		r.Groups[i].Paused = m.paused[g.Name] && !g.Stage.Complete()
+		if (m.spent || r.Groups[i].Paused) && !g.Stage.Complete() {
 			r.Groups[i].NotStarted = slices.DeleteFunc(slices.Clone(g.Members), func(n string) bool {
 				return m.walk.NodeStage(n).Complete()
 			})
@@ -513,6 +525,8 @@ func (m *Machine) status(r *Report) Status {
 		return StatusInterrupted
 	case r.CriticalFailed || m.worst == StatusFailed:
 		return StatusFailed
+	case len(m.paused) > 0:
+		return StatusPaused
 	case m.worst == StatusDegraded || len(r.In(strategy.Failed)) > 0,
 		slices.ContainsFunc(r.Groups, func(g strategy.GroupReport) bool { return g.Stage == strategy.Failed }),
 		slices.ContainsFunc(slices.Collect(maps.Values(m.removed)), func(r Removal) bool {

@@ -1,13 +1,24 @@
 package site
 
-import "github.com/slipway/terraform-provider-slipway/planner/invalid"
+import (
+	"fmt"
+
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+)
 
 // Bounds limit what one run of a site does.
 type Bounds struct {
 	FailureBudget *FailureBudget `key:"failure_budget,some=a failure budget"`
 	Freeze        string         `key:"freeze"` // why no run may do anything; empty: it may
 	Limit         *Limit         `key:"limit,some=a limit"`
+	Approval      string         `key:"approval"` // empty: ApprovalWait
 }
+
+// What a run does where it is to pause.
+const (
+	ApprovalWait = "wait" // it waits
+	ApprovalEnd  = "end"  // it ends, and another run goes on
+)
 
 // Limit names the nodes that a plan covers, and groups all of whose nodes it covers. Everything else stays as it is.
 type Limit struct {
@@ -51,6 +62,10 @@ func (s Site) validateBounds() (errs invalid.Errors) {
 		if f.Nodes == nil && f.Percent == nil {
 			report("failure_budget", "limits nothing; give nodes or percent, or leave it out")
 		}
+	}
+	if a := s.Approval; a != "" && a != ApprovalWait && a != ApprovalEnd {
+		report("approval", fmt.Sprintf("%q is not allowed; give %q for a run that waits where it pauses, or %q for one that "+
+			"ends there", a, ApprovalWait, ApprovalEnd))
 	}
 	if l := s.Limit; l != nil && len(l.Nodes)+len(l.Groups) == 0 {
 		report("limit", "names nothing; give nodes or groups, or leave it out")

@@ -62,6 +62,7 @@ func (g Group) Validate() invalid.Errors {
 	if g.Rolling != nil {
 		errs = append(errs, g.validateBatches()...)
 	}
+	errs = append(errs, g.validateMaintenance()...)
 	if o := g.OnShortfall; o != "" && o != OnShortfallStop && o != OnShortfallContinue {
 		report("on_shortfall", invalid.BadValue, "%q is not allowed; give %q to start no further node when the success "+
 			"criteria can no longer be met, or %q to work on all nodes", o, OnShortfallStop, OnShortfallContinue)

@@ -84,6 +84,7 @@ type Group struct {
 	PrepareTimeout  time.Duration    `key:"prepare_timeout"` // of one prepare call; 0 is 30 minutes (airship.md 10)
 	DeployTimeout   time.Duration    `key:"deploy_timeout"`  // of one deploy call; 0 is one hour (airship.md 10)
 	OnShortfall     string           `key:"on_shortfall"`    // empty: OnShortfallStop with Rolling, else OnShortfallContinue
+	Maintenance     *Maintenance     `key:"maintenance"`     // nil: its nodes may be started at any time
 }
 
 // What a group does when it can no longer meet its success criteria.

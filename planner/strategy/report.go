@@ -27,10 +27,12 @@ type GroupReport struct {
 	Shortfalls []Shortfall `json:"shortfalls,omitempty"` // of the first phase whose criteria were not met
 	FailedBy   string      `json:"failed_by,omitempty"`  // the parent whose failure failed this group
 	// NotStarted are the nodes that were not worked on any more, or not to the end, because the group could no longer
-	// meet its criteria, because one of its batches failed, or because of BudgetSpent, sorted.
+	// meet its criteria, because one of its batches failed, or because of BudgetSpent or Paused, sorted.
 	NotStarted []string `json:"not_started,omitempty"`
 	// BudgetSpent says that the failure budget of the deployment, not the criteria, kept them from being started.
 	BudgetSpent bool `json:"failure_budget_spent,omitempty"`
+	// Paused says that they were left for another run, because the maintenance window of the group is closed.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // Reasons says why a group failed, or was not finished; nothing for one that was deployed.
@@ -53,6 +55,8 @@ func (g GroupReport) Reasons() []string {
 		}
 		why := "started: the group could no longer meet " + strings.Join(missed, " and ")
 		switch {
+		case g.Paused:
+			why = "started: the maintenance window is closed"
 		case g.BudgetSpent:
 			why = "started: the failure budget of the deployment is spent"
 		case batch > 0:
