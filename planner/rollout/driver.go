@@ -32,10 +32,12 @@ type driver struct {
 	actions      map[string][]resource.ID
 
 	endings      chan ending
+	losses       chan loss
 	next         run.Event // one that was received, and not handled yet
 	wake         <-chan time.Time
-	stopped      bool // the machine knows that the run is stopped
-	gaveUp       bool // and that running sessions were given up
+	stopped      bool            // the machine knows that the run is stopped
+	gaveUp       bool            // and that running sessions were given up
+	lost         map[run.ID]loss // sessions that wait for what the machine says of them
 	report       Report
 	removed      map[string]TearDownNode
 	actionsKnown map[string]bool // nodes whose ledger has their actions
@@ -44,15 +46,23 @@ type driver struct {
 
 // ending is the end of a session. take brings it into the report and the journal.
 type ending struct {
-	number int
-	take   func() run.Result
+	id   run.ID
+	take func() run.Result
+}
+
+// loss is a session that was lost before it started anything, and waits to learn whether it is tried again.
+type loss struct {
+	id    run.ID
+	err   error
+	again chan bool
 }
 
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	d := &driver{
 		Options: o, site: siteName, cancellation: newCancellation(ctx, o.Grace, o.GiveUp),
 		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, rolling: map[string]*site.Rolling{},
-		endings: make(chan ending), removed: map[string]TearDownNode{},
+		endings: make(chan ending), losses: make(chan loss), lost: map[run.ID]loss{},
+		removed:      map[string]TearDownNode{},
 		actionsKnown: map[string]bool{}, callFailed: map[string]bool{},
 		report: Report{
 			Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
@@ -97,7 +107,9 @@ func (d *driver) event() run.Event {
 	if d.next.Kind == "" {
 		select {
 		case e := <-d.endings:
-			d.next = run.Event{Kind: run.Ended, Number: e.number, Result: e.take()}
+			d.next = run.Event{Kind: run.Ended, ID: e.id, Result: e.take()}
+		case l := <-d.losses:
+			d.next, d.lost[l.id] = run.Event{Kind: run.Lost, ID: l.id}, l
 		case <-d.wake:
 			d.next, d.wake = run.Event{Kind: run.Woken}, nil
 		case <-stopping:
@@ -124,6 +136,13 @@ func (d *driver) execute(c run.Command) {
 	switch c.Kind {
 	case run.Start:
 		d.start(c)
+		return
+	case run.Retry:
+		d.lost[c.ID].again <- true
+		e.Kind, e.Message = journal.Note, fmt.Sprintf("the session was lost before it started anything, and is tried "+
+			"again in %s: %s", c.Until.Sub(d.Now()).Round(time.Second), d.lost[c.ID].err)
+	case run.Settle:
+		d.lost[c.ID].again <- false
 		return
 	case run.Fail:
 		d.failed(c, cmp.Or(c.Err, d.Machines.refusal(c.Node)))
@@ -187,22 +206,24 @@ func (d *driver) start(c run.Command) {
 		s.begins = d.actions[c.Node]
 	}
 	base := d.cancellation.running
-	if c.Purpose == run.UnlockAfter {
+	if c.ID.Purpose == run.UnlockAfter {
 		base = d.cancellation.unlocking
 	}
 	ctx, cancel := context.WithTimeoutCause(base, c.Until.Sub(d.Now()), c.Limit)
 	go func() {
 		defer cancel()
-		d.endings <- ending{c.Number, d.runs(ctx, s)}
+		if take := d.runs(ctx, s); take != nil {
+			d.endings <- ending{c.ID, take}
+		}
 	}()
 }
 
 // tasks returns the tasks of a session.
 func (d *driver) tasks(c run.Command) []task.Task {
 	switch s := c.Session; {
-	case c.Purpose == run.UnlockAfter:
+	case c.ID.Purpose == run.UnlockAfter:
 		return []task.Task{{Node: s.Node, Group: task.Node, Action: task.Unlock}}
-	case c.Purpose == run.Work && s.Phase > 0 && s.Kind != run.Separation:
+	case c.ID.Purpose == run.Work && s.Phase > 0 && s.Kind != run.Separation:
 		return d.plan.Phases[s.Phase-1].Tasks[s.From:s.To]
 	case s.Kind == run.TearDown:
 		return []task.Task{{Node: s.Node, Group: task.Cleanup, Action: task.Forget}}
@@ -210,7 +231,7 @@ func (d *driver) tasks(c run.Command) []task.Task {
 	return nil
 }
 
-// runs runs a session to its end.
+// runs runs a session to its end; take is nil when it was lost before it started anything, and is tried again.
 func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
 	switch {
 	case s.Session.Kind == run.Separation:
@@ -219,9 +240,9 @@ func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
 		return d.tearDownNode(ctx, s)
 	case s.Session.Kind == run.Soak:
 		return d.soak(s)
-	case s.Purpose == run.UnlockAfter:
+	case s.ID.Purpose == run.UnlockAfter:
 		return d.unlock(ctx, s)
-	case s.Purpose == run.Work && s.Session.Kind == run.Callback:
+	case s.ID.Purpose == run.Work && s.Session.Kind == run.Callback:
 		return d.callback(ctx, s)
 	}
 	planned := len(s.tasks)
@@ -237,6 +258,9 @@ func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
 		o.nothing = true
 	} else {
 		o = d.session(ctx, s, d.manifest(s))
+	}
+	if o.again {
+		return nil
 	}
 	o.warnings = append(warnings, o.warnings...)
 	return func() run.Result { return d.ended(s, o) }
@@ -322,6 +346,9 @@ func (d *driver) unlock(ctx context.Context, s session) func() run.Result {
 	o := outcome{err: context.Cause(ctx)}
 	if ctx.Err() == nil {
 		o = d.session(ctx, s, c)
+	}
+	if o.again {
+		return nil
 	}
 	return func() run.Result {
 		for _, w := range o.warnings {

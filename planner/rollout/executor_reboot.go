@@ -44,6 +44,9 @@ func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node
 			each(r)
 		})
 		if asked == nil || err != nil && (!cutOff(err) || ctx.Err() != nil) {
+			if restarted != "" {
+				err = unknown(err)
+			}
 			return summary, err
 		}
 		c.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i converge.Item) bool { return done[i.ID()] })
@@ -53,6 +56,14 @@ func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node
 		}
 		restarted, elapsed = asked.ID, time.Since(started)
 	}
+}
+
+// unknown returns the error of a session that comes after others: what was done before it must not be tried again.
+func unknown(err error) error {
+	if !early(err) {
+		return err
+	}
+	return &converge.SessionError{Code: converge.CodeLost, Message: err.Error()}
 }
 
 // cutOff reports whether the session may have ended because the node went down already.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -96,12 +97,23 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 	defer f.leave(n.Name)
 	ledger := f.ledger(n.Name)
 	fault := f.faults[here]
-	if !slices.Contains([]string{"unreachable", "auth", "needs", "refused"}, fault) {
+	if !slices.Contains([]string{"unreachable", "auth", "needs", "refused"}, fault) && !strings.HasPrefix(fault, "early") {
 		for _, id := range c.Begins {
 			if _, recorded := ledger[id]; recorded {
 				ledger[id] = ""
 			}
 		}
+	}
+	if times, early := strings.CutPrefix(fault, "early"); early { // before anything was started
+		f.mu.Lock()
+		f.tries[here]++
+		try := fmt.Sprint(f.tries[here])
+		f.mu.Unlock()
+		if times == "" || times >= try {
+			return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name, Early: true,
+				Message: "connection refused"}
+		}
+		fault = ""
 	}
 	opened := f.open(n.Name, c, fault)
 	summary := converge.Summary{Protocol: converge.Protocol, Identity: f.identity(n.Name), Ledger: ledger,

@@ -90,9 +90,9 @@ func (m *Machines) record(node string, id converge.Identity, err error) {
 	}
 }
 
-// gaveUp takes down that a node did not answer in its time.
+// gaveUp takes down that a node did not answer in its time. One that refused the connection took none.
 func (m *Machines) gaveUp(node string, err error) {
-	if !unreachable(err) && !errors.Is(err, errNoAnswer) {
+	if early(err) || !unreachable(err) && !errors.Is(err, errNoAnswer) {
 		return
 	}
 	m.mu.Lock()

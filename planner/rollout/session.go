@@ -37,6 +37,7 @@ type outcome struct {
 	nothing   bool // there was nothing to send
 	lock      run.Lock
 	begun     bool // the ledger has the actions that the session starts
+	again     bool // it was lost before it started anything, and is tried again
 }
 
 // ok reports whether the session ended without a failure or an item left out.
@@ -108,6 +109,13 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	summary, err := d.whenFree(ctx, st, c, finished)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = givenUpError{cause, err}
+	}
+	if early(err) && ctx.Err() == nil {
+		lost := loss{st.ID, err, make(chan bool)}
+		d.losses <- lost
+		if o.again = <-lost.again; o.again {
+			return o
+		}
 	}
 	o.err = err
 	if readLedger(err) {
@@ -332,6 +340,12 @@ func lockAfter(c converge.Manifest, s converge.Summary, err error) run.Lock {
 	return ""
 }
 
+// early reports whether a session was lost before it started anything.
+func early(err error) bool {
+	var failed *transport.Error
+	return errors.As(err, &failed) && failed.Early
+}
+
 // lost reports whether the session that ended with err had started and its end is unknown.
 func lost(err error) bool {
 	var session *converge.SessionError
@@ -340,7 +354,7 @@ func lost(err error) bool {
 			session.Code == converge.CodeRestart
 	}
 	var conn *transport.Error
-	return !errors.As(err, &conn) || conn.Kind == transport.Lost
+	return !errors.As(err, &conn) || conn.Kind == transport.Lost && !conn.Early
 }
 
 // taskID is what the journal and error texts call a task: type[title], for a callback type[name].

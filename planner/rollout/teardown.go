@@ -89,6 +89,9 @@ func (d *driver) tearDownNode(ctx context.Context, s session) func() run.Result 
 	c := d.catalog(converge.Apply, nil)
 	c.TearDown = true
 	o := d.session(ctx, s, c)
+	if o.again {
+		return nil
+	}
 	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done,
 		Message: reason(o.err, o.failures)}
 	outcome := run.Succeeded

@@ -68,7 +68,7 @@ func drive(b *testing.B, p Program) int {
 		if c.Window {
 			r.Lock = map[bool]Lock{true: IsLocked, false: IsUnlocked}[c.Keep]
 		}
-		commands = m.Handle(Event{Kind: Ended, Number: c.Number, Result: r}, at)
+		commands = m.Handle(Event{Kind: Ended, ID: c.ID, Result: r}, at)
 	}
 }
 

@@ -56,11 +56,15 @@ type chain struct {
 	node     string    // empty: a callback that belongs to no node
 	sessions []Session // those to come; the first one may run
 	index    int       // in its phase, outside of groups
+	number   int       // of the session that started last
 	window   bool      // it runs between lock and unlock
 	last     Session   // that was started or given up
 	purpose  Purpose   // of the session that runs
 	opened   bool      // a session has locked the node before a callback
 	closing  bool      // the session that unlocks the node runs, or ran
+	begun    bool      // a session has ended
+	losses   int       // how often its next session was lost before it started anything
+	again    time.Time // when that is tried again
 }
 
 // single returns a round whose chains have one session each.
@@ -270,8 +274,8 @@ func (c *call) leave(leaves func(Kind) bool) (left bool) {
 	}
 	c.queue = keep(c.queue)
 	for _, ch := range c.blocked {
-		if ch.purpose == "" && len(ch.sessions) > 0 && len(keep([]*chain{ch})) == 0 {
-			ch.sessions = nil
+		if !ch.begun && len(ch.sessions) > 0 && len(keep([]*chain{ch})) == 0 {
+			ch.sessions, ch.losses, ch.again = nil, 0, time.Time{}
 		}
 	}
 	for i := range c.rounds {
@@ -364,6 +368,11 @@ func (m *Machine) proceed(ch *chain) {
 func (m *Machine) try(ch *chain) (verdict, error) {
 	c, s := ch.call, ch.sessions[0]
 	switch late := !m.at.Before(c.until); {
+	case m.at.Before(ch.again) && !m.stopped:
+		m.wakeAt(ch.again)
+		return waiting, nil
+	case m.waitsIn(c, ch):
+		return waiting, nil
 	case s.Kind == TearDown:
 		if m.spared(c, s, late) {
 			return done, nil
@@ -416,11 +425,15 @@ func (c *call) locks(node string) bool {
 // start starts a session of a chain.
 func (m *Machine) start(ch *chain, s Session, purpose Purpose) {
 	c := ch.call
-	m.number++
-	m.running[m.number] = ch
+	if ch.losses == 0 {
+		m.number++
+		ch.number = m.number
+	}
+	id := ID{1, ch.number, purpose, ch.losses + 1}
+	m.running[id] = ch
 	ch.last, ch.purpose = s, purpose
-	out := Command{Kind: Start, Number: m.number, Session: s, Purpose: purpose, Call: c.name, Group: c.groupName(),
-		Node: s.Node, Phase: s.Phase, Until: c.until, Limit: c.limitError(), Err: m.halted}
+	out := Command{Kind: Start, ID: id, Session: s, Call: c.name, Group: c.groupName(), Node: s.Node, Phase: s.Phase,
+		Until: c.until, Limit: c.limitError(), Err: m.halted}
 	if ch.window {
 		r := c.group.Rolling
 		out.Window = r.Lock+r.Unlock != "" && !c.group.Spared[s.Node] && (s.Kind != Check || purpose == UnlockAfter)
@@ -436,9 +449,44 @@ func (m *Machine) start(ch *chain, s Session, purpose Purpose) {
 	m.do(out)
 }
 
+// mostAttempts bounds how often a session is started, and retryPause is the time before its second attempt; it doubles
+// for each one after it.
+const (
+	mostAttempts = 4
+	retryPause   = time.Second
+)
+
+// lost takes that a session was lost before it started anything. It is tried again after a pause, within the time limit
+// of its call, unless nothing new is started any more.
+func (m *Machine) lost(ch *chain, id ID) {
+	c, s := ch.call, ch.last
+	again := m.at.Add(retryPause << ch.losses)
+	ends := m.stopped || m.spent && c.group == nil || c.braked && !ch.begun && s.Kind != Unlock ||
+		c.group != nil && m.leaves(c.group.Name) || !again.Before(c.until)
+	if id.Attempt >= mostAttempts || m.gaveUp || ends && ch.purpose != UnlockAfter {
+		m.do(Command{Kind: Settle, ID: id})
+		return
+	}
+	delete(m.running, id)
+	switch ch.purpose {
+	case UnlockAfter:
+		ch.closing = false
+	case LockFirst:
+		ch.opened = false
+	case Work:
+		m.calling = m.calling && s.Kind != Callback
+		c.free[s.Phase]++
+	}
+	ch.losses++
+	ch.again = again
+	c.blocked = append(c.blocked, ch)
+	m.do(Command{Kind: Retry, ID: id, Group: c.groupName(), Node: s.Node, Phase: s.Phase, Until: again})
+}
+
 // ended takes the result of the session of a chain that ran.
 func (m *Machine) ended(ch *chain, r Result) {
 	c, s, n := ch.call, ch.last, m.node(ch.node)
+	ch.begun, ch.losses = true, 0
 	v := verdictOf[r.Outcome]
 	m.cut = m.cut || v == cutShort
 	if r.Sent && ch.purpose != UnlockAfter {
@@ -489,7 +537,7 @@ var verdictOf = map[Outcome]verdict{Succeeded: done, Failed: failure, GivenUp: c
 // conclude takes the verdict on the next session of a chain.
 func (m *Machine) conclude(ch *chain, v verdict, err error) {
 	c, s := ch.call, ch.sessions[0]
-	ch.last = s
+	ch.last, ch.losses, ch.again = s, 0, time.Time{}
 	if ch.sessions = ch.sessions[1:]; v != done {
 		ch.sessions = nil
 	}
@@ -560,6 +608,11 @@ func (m *Machine) unlocks(ch *chain) bool {
 
 // endChain gives the place of a chain back, once its node is unlocked.
 func (m *Machine) endChain(ch *chain) {
+	if m.at.Before(ch.again) && !m.gaveUp {
+		m.wakeAt(ch.again)
+		ch.call.blocked = append(ch.call.blocked, ch)
+		return
+	}
 	if m.unlocks(ch) {
 		return
 	}

@@ -27,13 +27,14 @@ var planted = []struct{ name, file, before, after string }{
 	{"a place of the run is not taken", "call.go", "				m.free--\n", "				m.free -= order(m.free > 1)\n"},
 	{"two callbacks at once", "call.go", "case s.Kind == Callback && m.calling,",
 		"case s.Kind == Callback && m.calling && !ch.window,"},
-	{"an end that comes twice counts", "run.go", "			delete(m.running, e.Number)\n", ""},
+	{"an end that comes twice counts", "run.go", "			delete(m.running, e.ID)\n", ""},
 	{"phases in another order", "group.go", "cmp.Or(a.Phase-b.Phase, a.From-b.From)",
 		"cmp.Or(a.From-b.From, a.Phase-b.Phase)"},
 	{"a chain keeps its place", "call.go", "	if ch.call.now.takesPlace() {\n",
 		"	if ch.call.now.takesPlace() && !ch.closing {\n"},
 	{"a batch that failed is not the last", "call.go", "case m.spent, len(c.batchFailed(c.sound)) > 0, ",
 		"case c.batch > 0:\n	case m.spent, "},
+	{"a lost session is tried again at once", "call.go", "m.wakeAt(ch.again)\n		return waiting, nil\n", "m.wakeAt(ch.again)\n"},
 	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
 }
 

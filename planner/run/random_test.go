@@ -115,6 +115,8 @@ type world struct {
 
 	clock   time.Time
 	running []Command
+	settled ID          // of a lost session that is not tried again
+	losses  map[ID]loss // what to take back when a session is lost
 	locked  map[string]bool
 	owed    map[string]bool // nodes that this run locked, and did not try to unlock yet
 	reached map[string]int  // node -> phase of the last session that succeeded, in the present call
@@ -124,10 +126,31 @@ type world struct {
 	soaked  map[string]int  // group -> soaks that ended
 	failed  map[string]bool // nodes that get nothing more
 	stopped bool
+	gaveUp  bool
 	wake    time.Time // zero: no timer is set
+	again   time.Time // when the session that was lost last is tried again
 	report  *Report
 	ended   string // the session that the last event ended
 	kinds   map[string]int
+}
+
+// loss is what was so before a session started that was lost before it started anything.
+type loss struct {
+	locked, owed bool      // of its node
+	again        time.Time // when it is tried again
+}
+
+// forget takes back what the start of a session that was lost did to its node.
+func (w *world) forget(c Command) {
+	l := w.losses[c.ID]
+	l.again = c.Until
+	w.losses[c.ID] = l
+	if delete(w.locked, c.Node); l.locked {
+		w.locked[c.Node] = true
+	}
+	if delete(w.owed, c.Node); l.owed {
+		w.owed[c.Node] = true
+	}
 }
 
 func (w *world) wrong(format string, args ...any) {
@@ -147,22 +170,28 @@ func (w *world) take(commands []Command) {
 		case Fail:
 			w.failed[c.Node] = true
 		case Wake:
-			if !c.Until.After(w.clock) || w.program.EndAtPause {
+			if !c.Until.After(w.clock) || w.program.EndAtPause && c.Until.After(w.again) {
 				w.wrong("a timer for %s is set at %s", c.Until, w.clock)
 			}
 			w.wake = c.Until
+		case Retry:
+			w.again = c.Until
+			w.running = slices.DeleteFunc(w.running, func(r Command) bool { return r.ID == c.ID })
+			w.forget(c)
+		case Settle:
+			w.settled = c.ID
 		case Start:
-			w.kinds[string(c.Purpose)+" "+string(c.Session.Kind)]++
+			w.kinds[string(c.ID.Purpose)+" "+string(c.Session.Kind)]++
 			w.check(c)
 			w.running = append(w.running, c)
 		}
 	}
-	if w.report == nil && len(w.running) == 0 && (w.wake.IsZero() || w.stopped) {
+	if w.report == nil && len(w.running) == 0 && (w.wake.IsZero() || w.stopped && w.wake.After(w.again)) {
 		w.wrong("nothing runs, and the run is not over")
 	}
 	places, callbacks := 0, 0
 	for _, c := range w.running {
-		if c.Session.Kind == Callback && c.Purpose == Work {
+		if c.Session.Kind == Callback && c.ID.Purpose == Work {
 			callbacks++
 		} else if c.Session.Kind != Soak {
 			places++
@@ -176,39 +205,47 @@ func (w *world) take(commands []Command) {
 // check checks a session that starts.
 func (w *world) check(c Command) {
 	n := c.Node
+	before := c.ID
+	before.Attempt--
+	again := w.losses[before].again
+	if _, started := w.losses[c.ID]; started || again.IsZero() != (before.Attempt == 0) ||
+		w.clock.Before(again) && !w.gaveUp {
+		w.wrong("%s starts as %s, to be tried again at %v", n, c.ID, again)
+	}
+	w.losses[c.ID] = loss{locked: w.locked[n], owed: w.owed[n]}
 	if n != "" && slices.ContainsFunc(w.running, func(other Command) bool { return other.Node == n }) {
 		w.wrong("%s has two sessions at once", n)
 	}
-	if w.stopped && c.Purpose != UnlockAfter && c.Session.Kind != Separation {
+	if w.stopped && c.ID.Purpose != UnlockAfter && c.Session.Kind != Separation {
 		w.wrong("%+v after the run was stopped", c)
 	}
-	if c.Purpose == UnlockAfter {
+	if c.ID.Purpose == UnlockAfter {
 		delete(w.owed, n)
 	}
-	if c.Purpose == UnlockAfter && !w.locked[n] {
+	if c.ID.Purpose == UnlockAfter && !w.locked[n] {
 		w.wrong("%s is unlocked, and is not locked", n)
 	}
 	if may := w.program.MayFail; may != nil && len(w.failed) > *may && c.Session.Kind != Separation {
 		w.kinds["after the budget"]++
-		if c.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
+		if c.ID.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
 			(c.Session.Kind != Check || w.calls[n] != c.Group+"deploy") {
 			w.wrong("%+v starts after the failure budget is spent", c)
 		}
 	}
-	if open, limited := w.program.Windows[c.Group]; limited && c.Session.Kind.startsNode() && c.Purpose != UnlockAfter &&
+	if open, limited := w.program.Windows[c.Group]; limited && c.Session.Kind.startsNode() && c.ID.Purpose != UnlockAfter &&
 		(!c.Session.Locked || !w.locked[n]) && !slices.ContainsFunc(open, func(i site.Interval) bool {
 		return !w.clock.Before(i.From) && w.clock.Before(i.To)
 	}) {
 		w.wrong("%+v starts at %s, outside of the maintenance window of %s: %v", c, w.clock, c.Group, open)
 	}
 	if g, grouped := w.groups[c.Group]; grouped {
-		if w.failed[n] && c.Purpose != UnlockAfter && c.Session.Kind != Unlock {
+		if w.failed[n] && c.ID.Purpose != UnlockAfter && c.Session.Kind != Unlock {
 			w.wrong("%s failed and gets %+v", n, c)
 		}
 		open := len(slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return w.failed[m] }))
 		if g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), open)) > 0 {
 			w.kinds["after the brake"]++
-			if c.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
+			if c.ID.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
 				(c.Session.Kind != Check || w.calls[n] != g.Name+"deploy") {
 				w.wrong("%s starts in %s, which can no longer meet its criteria", n, g.Name)
 			}
@@ -216,7 +253,7 @@ func (w *world) check(c Command) {
 		if len(g.Batches) > 0 && c.Call == "deploy" {
 			w.checkBatch(g, c)
 		}
-		if g.Rolling != nil && c.Window && c.Purpose != UnlockAfter { // the session locks it, if it is not locked
+		if g.Rolling != nil && c.Window && c.ID.Purpose != UnlockAfter { // the session locks it, if it is not locked
 			already := w.locked[n]
 			w.locked[n], w.owed[n] = true, true
 			others := slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return !w.locked[m] })
@@ -224,11 +261,11 @@ func (w *world) check(c Command) {
 				w.wrong("%s is the node %d of %s that is locked", n, locked, g.Name)
 			}
 		}
-		if g.Rolling != nil && c.Session.Locked && c.Purpose == Work && !w.locked[n] {
+		if g.Rolling != nil && c.Session.Locked && c.ID.Purpose == Work && !w.locked[n] {
 			w.wrong("%s is worked on without a lock", n)
 		}
 	}
-	orderly := n != "" && c.Purpose == Work && c.Session.Kind != Check && c.Session.Kind != Unlock
+	orderly := n != "" && c.ID.Purpose == Work && c.Session.Kind != Check && c.Session.Kind != Unlock
 	if orderly && c.Group+c.Call == w.calls[n] && c.Phase < w.reached[n] {
 		w.wrong("%s comes back to phase %d", n, c.Phase)
 	}
@@ -243,7 +280,7 @@ func (w *world) checkBatch(g Group, c Command) {
 	n, r := c.Node, g.Rolling
 	at := max(w.batches[g.Name], 1)
 	switch {
-	case c.Purpose == UnlockAfter, c.Session.Kind == Unlock:
+	case c.ID.Purpose == UnlockAfter, c.Session.Kind == Unlock:
 		return
 	case c.Session.Kind == Soak:
 		w.kinds["soak"]++
@@ -297,23 +334,30 @@ func (w *world) checkBatch(g Group, c Command) {
 // event ends a random session, or stops the run.
 func (w *world) event() Event {
 	w.ended = ""
-	if !w.stopped && w.r.IntN(400) == 0 {
-		w.stopped = true
-		return Event{Kind: []EventKind{Stop, GiveUp}[w.r.IntN(2)]}
-	}
-	if !w.wake.IsZero() && !w.stopped && (len(w.running) == 0 || w.r.IntN(20) == 0) {
+	i := slices.IndexFunc(w.running, func(c Command) bool { return c.ID == w.settled })
+	settled := i >= 0
+	switch {
+	case settled:
+	case !w.stopped && w.r.IntN(400) == 0:
+		w.stopped, w.gaveUp = true, w.r.IntN(2) == 0
+		return Event{Kind: map[bool]EventKind{false: Stop, true: GiveUp}[w.gaveUp]}
+	case !w.wake.IsZero() && (len(w.running) == 0 || w.r.IntN(20) == 0):
 		if w.clock.Before(w.wake) {
 			w.clock = w.wake
 		}
 		w.wake, w.ended = time.Time{}, w.clock.Format(time.TimeOnly)
 		return Event{Kind: Woken}
+	default:
+		i = w.r.IntN(len(w.running))
 	}
-	i := w.r.IntN(len(w.running))
 	c := w.running[i]
+	if !settled && c.Node != "" && c.Session.Kind != Callback && w.r.IntN(200) < w.faults {
+		return Event{Kind: Lost, ID: c.ID}
+	}
 	w.running = slices.Delete(w.running, i, i+1)
-	w.ended = strings.TrimSpace(fmt.Sprint(c.Purpose, " ", c.Session.Kind, " ", c.Node, " of phase ", c.Phase))
+	w.ended = strings.TrimSpace(fmt.Sprint(c.ID.Purpose, " ", c.Session.Kind, " ", c.Node, " of phase ", c.Phase))
 	w.clock = w.clock.Add(time.Duration(w.r.IntN(60)) * time.Second)
-	e := Event{Kind: Ended, Number: c.Number, Result: Result{Outcome: Succeeded, Sent: true, Removal: TornDown}}
+	e := Event{Kind: Ended, ID: c.ID, Result: Result{Outcome: Succeeded, Sent: true, Removal: TornDown}}
 	if c.Session.Kind == Soak {
 		e.Result.Sent = false
 		if w.stopped {
@@ -327,28 +371,33 @@ func (w *world) event() Event {
 		e.Result.Decided = map[string]Removal{"old1": Unreachable}
 		return e
 	}
-	if w.r.IntN(100) < w.faults {
+	if settled || w.r.IntN(100) < w.faults {
 		e.Result = Result{Outcome: Failed, Sent: true, Removal: NotTornDown, Err: errors.New("broken")}
-		if w.stopped && w.r.IntN(2) == 0 {
+		if !settled && w.stopped && w.r.IntN(2) == 0 {
 			e.Result.Outcome = GivenUp
 		}
-		sent := c.Session.Kind != Callback || c.Purpose != Work
+		sent := c.Session.Kind != Callback || c.ID.Purpose != Work
 		if c.Node != "" && c.Session.Kind != TearDown && (sent || e.Result.Outcome == Failed) {
 			w.failed[c.Node] = true
 		}
 	}
-	if c.Session.Kind == Check && c.Purpose == Work && e.Result.Outcome == Succeeded {
+	if c.Session.Kind == Check && c.ID.Purpose == Work && e.Result.Outcome == Succeeded {
 		w.healthy[c.Node]++
 	}
-	if c.Session.Kind == Callback && c.Purpose == Work {
+	if c.Session.Kind == Callback && c.ID.Purpose == Work {
 		e.Result.Sent = false
 		return e
 	}
 	switch {
+	case settled:
+		c.Until = time.Time{}
+		if w.forget(c); c.ID.Purpose == UnlockAfter {
+			delete(w.owed, c.Node)
+		}
 	case !c.Window && c.Session.Kind != Unlock:
 	case e.Result.Outcome == Succeeded && !c.Keep:
 		e.Result.Lock = IsUnlocked
-	case c.Keep || c.Purpose == UnlockAfter && w.r.IntN(2) == 0:
+	case c.Keep || c.ID.Purpose == UnlockAfter && w.r.IntN(2) == 0:
 		e.Result.Lock = IsLocked
 	default: // the session failed at the last step
 		e.Result.Lock = []Lock{IsUnlocked, IsLocked, IsStuck}[w.r.IntN(3)]
@@ -362,7 +411,7 @@ func (w *world) event() Event {
 	if e.Result.Lock == IsUnlocked || e.Result.Lock == IsStuck {
 		delete(w.owed, c.Node)
 	}
-	if e.Result.Lock == IsStuck || c.Purpose == UnlockAfter && e.Result.Lock != IsUnlocked {
+	if e.Result.Lock == IsStuck || c.ID.Purpose == UnlockAfter && e.Result.Lock != IsUnlocked {
 		w.kinds["left locked"]++
 	}
 	return e
@@ -428,7 +477,7 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 	w := &world{r: rand.New(rand.NewPCG(sc.draws, 12)), program: program, groups: map[string]Group{}, faults: sc.faults,
 		locked: map[string]bool{}, owed: map[string]bool{}, reached: map[string]int{}, calls: map[string]string{},
 		failed: map[string]bool{}, kinds: kinds, batches: map[string]int{}, healthy: map[string]int{},
-		soaked: map[string]int{}}
+		soaked: map[string]int{}, losses: map[ID]loss{}}
 	for _, g := range program.Groups {
 		w.groups[g.Name] = g
 	}
@@ -538,7 +587,8 @@ func TestRandomRuns(t *testing.T) {
 	if median(sizes, 0) < 12 || median(sizes, 1) < 3 {
 		t.Error("the median run must have at least 12 nodes and 3 groups")
 	}
-	for _, kind := range []string{"event begin", "event ended", "event stop", "event give up", "start", "fail", "warn",
+	for _, kind := range []string{"event begin", "event ended", "event lost", "retry", "settle",
+		"event stop", "event give up", "start", "fail", "warn",
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
 		"left locked", "after the brake", "after the budget", "stopped by the budget", "not started", "batch",
 		"check", "soak", "phase_finished", "node_finished", "group_finished", "status succeeded", "status degraded",

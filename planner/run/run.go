@@ -37,7 +37,7 @@ import (
 // Event is what happened.
 type Event struct {
 	Kind   EventKind
-	Number int // of the session that ended, as its command gave it; others are ignored
+	ID     ID // of the session that ended or was lost, as its command gave it; others are ignored
 	Result Result
 	// Twice are the nodes of the site that are the same machine as another one, as far as anyone knows now. Nothing is
 	// done on them, and the run fails; nil: no news.
@@ -51,10 +51,23 @@ type EventKind string
 const (
 	Begin  EventKind = "begin"
 	Ended  EventKind = "ended"   // a session or a callback
+	Lost   EventKind = "lost"    // a session, before it started anything: it may be tried again
 	Stop   EventKind = "stop"    // nothing is started any more, except what unlocks a node
 	GiveUp EventKind = "give up" // running sessions are given up
 	Woken  EventKind = "woken"   // the time of the last Wake has come
 )
+
+// ID names a session of a run.
+type ID struct {
+	Pass    int // from 1
+	Session int // of the pass, in the order in which they start, from 1
+	Purpose Purpose
+	Attempt int // from 1; those before it were lost before they started anything
+}
+
+func (id ID) String() string {
+	return fmt.Sprintf("%d/%d/%s/%d", id.Pass, id.Session, id.Purpose, id.Attempt)
+}
 
 // Result is the result of a session.
 type Result struct {
@@ -104,12 +117,11 @@ const (
 // Command is what is to be done now.
 type Command struct {
 	Kind    CommandKind
-	Number  int // of a session that starts
+	ID      ID // of a session that starts, is tried again or is settled
 	Session Session
-	Purpose Purpose   // of a session that starts
 	Window  bool      // the lock and unlock commands of its group are part of the session
 	Keep    bool      // it leaves the node locked
-	Until   time.Time // when the session is given up, because of Limit; of Wake
+	Until   time.Time // when the session is given up, because of Limit, or is tried again; of Wake
 	Limit   *TimeLimitError
 	Call    string // of a session or a node that fails: prepare, deploy, or the task group of a phase outside of groups
 	Group   string
@@ -128,10 +140,12 @@ type CommandKind string
 
 // The kinds of commands.
 const (
-	Start CommandKind = "start" // start a session or a callback
-	Fail  CommandKind = "fail"  // a node fails without a session, because of Err
-	Warn  CommandKind = "warn"  // of Text
-	Wake  CommandKind = "wake"  // give Woken at Until, instead of when the Wake before said
+	Start  CommandKind = "start"  // start a session or a callback
+	Retry  CommandKind = "retry"  // record that the session ID, which was lost, is tried again at Until
+	Settle CommandKind = "settle" // the session ID was lost and is not tried again: send Ended with its result
+	Fail   CommandKind = "fail"   // a node fails without a session, because of Err
+	Warn   CommandKind = "warn"   // of Text
+	Wake   CommandKind = "wake"   // give Woken at Until, instead of when the Wake before said
 
 	PhaseStarted  CommandKind = "phase_started" // record it, like the next ones
 	PhaseFinished CommandKind = "phase_finished"
@@ -220,11 +234,11 @@ type Machine struct {
 	next    int  // the next phase of the part
 	goOn    bool // groups may be started
 	calls   []*call
-	running map[int]*chain // by the number of the session
-	number  int            // of the last session
-	free    int            // places of the run
-	freed   bool           // a place has become free since the calls were looked at
-	calling bool           // a callback runs
+	running map[ID]*chain
+	number  int  // of the last session
+	free    int  // places of the run
+	freed   bool // a place has become free since the calls were looked at
+	calling bool // a callback runs
 
 	regroup   bool // a group may be ready that was not before
 	nodes     map[string]*node
@@ -276,7 +290,7 @@ func New(p Program) *Machine {
 		p.Parallelism = DefaultParallelism
 	}
 	p.ParallelGroups = max(p.ParallelGroups, 1)
-	m := &Machine{p: p, running: map[int]*chain{}, free: p.Parallelism, goOn: true, nodes: map[string]*node{},
+	m := &Machine{p: p, running: map[ID]*chain{}, free: p.Parallelism, goOn: true, nodes: map[string]*node{},
 		locked: map[string]bool{}, windows: map[string]bool{}, later: nodesOf(p.After), recorded: map[string]bool{},
 		removed: map[string]Removal{}, unstarted: map[string][]string{},
 		paused: map[string]bool{}, opensAt: map[string]time.Time{}}
@@ -329,9 +343,13 @@ func (m *Machine) Handle(e Event, at time.Time) []Command {
 	case Woken:
 		m.regroup = m.regroup || m.waiting
 	case Ended:
-		if ch := m.running[e.Number]; ch != nil {
-			delete(m.running, e.Number)
+		if ch := m.running[e.ID]; ch != nil {
+			delete(m.running, e.ID)
 			m.ended(ch, e.Result)
+		}
+	case Lost:
+		if ch := m.running[e.ID]; ch != nil {
+			m.lost(ch, e.ID)
 		}
 	case Begin:
 	}

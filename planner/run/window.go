@@ -45,11 +45,16 @@ func (m *Machine) waits(group string) bool {
 		m.do(Command{Kind: Pause, Group: group, Text: fmt.Sprintf("the maintenance window is closed until %s",
 			at.UTC().Format(time.RFC3339))})
 	}
+	m.wakeAt(at)
+	return true
+}
+
+// wakeAt sets the timer, unless it ends before.
+func (m *Machine) wakeAt(at time.Time) {
 	if !m.wake.After(m.at) || at.Before(m.wake) {
 		m.wake = at
 		m.do(Command{Kind: Wake, Until: at})
 	}
-	return true
 }
 
 // leaves reports whether nothing of a group may start in this run any more.
@@ -87,7 +92,7 @@ func (m *Machine) hasWork(g *Group) bool {
 
 // waitsIn reports whether a chain may not start now because its group waits.
 func (m *Machine) waitsIn(c *call, ch *chain) bool {
-	return c.group != nil && !m.stopped && ch.purpose == "" && ch.sessions[0].Kind.startsNode() &&
+	return c.group != nil && !m.stopped && !ch.begun && ch.sessions[0].Kind.startsNode() &&
 		m.waits(c.group.Name)
 }
 

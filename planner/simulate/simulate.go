@@ -178,10 +178,10 @@ func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Re
 				steps[c.Group][Phase(c.Call)].take(c.Node, Timeout)
 			case run.Start:
 				result := o.of(c)
-				if c.Purpose == run.Work && c.Node != "" {
+				if c.ID.Purpose == run.Work && c.Node != "" {
 					steps[c.Group][Phase(c.Call)].take(c.Node, result)
 				}
-				if c.Purpose == run.Work && (result == Timeout || c.Session.Kind == run.Soak) {
+				if c.ID.Purpose == run.Work && (result == Timeout || c.Session.Kind == run.Soak) {
 					late = append(late, c)
 				} else {
 					ending = append(ending, c)
@@ -195,7 +195,7 @@ func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Re
 		}
 		c := ending[0]
 		ending = ending[1:]
-		commands = m.Handle(run.Event{Kind: run.Ended, Number: c.Number, Result: o.result(c)}, clock)
+		commands = m.Handle(run.Event{Kind: run.Ended, ID: c.ID, Result: o.result(c)}, clock)
 	}
 }
 
@@ -212,14 +212,14 @@ func (o Outcomes) result(c run.Command) run.Result {
 	r := run.Result{Outcome: run.Succeeded, Sent: true}
 	scripted := o.of(c)
 	switch {
-	case c.Purpose != run.Work:
+	case c.ID.Purpose != run.Work:
 	case scripted == Timeout:
 		r.Outcome, r.Err = run.Failed, c.Limit
 	case scripted == Failure:
 		r.Outcome, r.Err = run.Failed, errFailed
 	}
 	switch {
-	case c.Window && (c.Keep || scripted == Timeout && c.Purpose == run.Work):
+	case c.Window && (c.Keep || scripted == Timeout && c.ID.Purpose == run.Work):
 		r.Lock = run.IsLocked
 	case c.Window:
 		r.Lock = run.IsUnlocked

@@ -123,7 +123,10 @@ func (h *hop) unreachable(ctx context.Context, err error, limit time.Duration, f
 	if h.title != "" {
 		written = h.attribute
 	}
-	return h.errorf(Unreachable, err, "%s (%s) cannot be reached%s: %s", h.address, written, from, why)
+	failed := h.errorf(Unreachable, err, "%s (%s) cannot be reached%s: %s", h.address, written, from, why)
+	failed.Early = hungUp(err) || errors.Is(err, syscall.ECONNREFUSED) ||
+		refused != nil && refused.Reason == ssh.ConnectionFailed
+	return failed
 }
 
 // outOfTime explains a connection that was not open when the context ended with err.
@@ -226,7 +229,9 @@ func (h *hop) refusal(ctx context.Context, err error, w *wire, v *verifier, l lo
 	case hungUp(err) && !w.greeted():
 		return h.errorf(Unreachable, err, "%s closed the connection before it said anything", h.address)
 	case hungUp(err):
-		return h.errorf(Unreachable, err, "%s closed the connection during the handshake", h.address)
+		failed := h.errorf(Unreachable, err, "%s closed the connection during the handshake", h.address)
+		failed.Early = true
+		return failed
 	}
 	return h.errorf(Unreachable, err, "%s: %v", h.address, err)
 }

@@ -27,6 +27,9 @@ type Error struct {
 	Node    string
 	Message resource.Text
 	Err     error // the cause, may be nil
+	// Early says that the connection was refused or closed before anything was started, long before any time limit: the
+	// same may be tried again.
+	Early bool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("node %q: %s", e.Node, e.Message) }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
@@ -79,13 +80,13 @@ func (l limits) converge(
 	}
 	if f.session, err = conn.Start(life, helpers.command(f.mark, f.sudo, f.prompt)); err != nil {
 		early()
-		return converge.Summary{}, err
+		return converge.Summary{}, unstarted(err)
 	}
 	f.listen()
 	defer f.close()
 	if err := f.bootstrap(ctx); err != nil {
 		early()
-		return converge.Summary{}, err
+		return converge.Summary{}, unstarted(err)
 	}
 	if !early() {
 		return converge.Summary{}, f.lost()
@@ -95,6 +96,17 @@ func (l limits) converge(
 		most = schema.MostResources
 	}
 	return f.work(ctx, body, most, each)
+}
+
+// unstarted marks the error of a connection that broke before the helper had the manifest.
+func unstarted(err error) error {
+	var broken *transport.Error
+	if !errors.As(err, &broken) || broken.Kind != transport.Lost {
+		return err
+	}
+	marked := *broken
+	marked.Early = true
+	return &marked
 }
 
 // failed returns a session that could not do its work. The message may quote what a node said.
