@@ -80,6 +80,9 @@ func TestAnySequenceOfManifestsIsUndone(t *testing.T) {
 			for _, id := range ids {
 				items = append(items, wanted[id])
 			}
+			if seed%3 == 0 {
+				b.takenBack(items...)
+			}
 			for _, statuses := range [][]Status{{Changed, Unchanged}, {Unchanged}} {
 				for _, result := range b.apply(items...) {
 					if !slices.Contains(statuses, result.Status) {

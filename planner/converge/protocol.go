@@ -58,6 +58,11 @@ type Manifest struct {
 	// command that the ledger remembers: when that fails the rest goes on, and the ledger stays for the sake of the lock.
 	// Where no command is remembered, the lock is forgotten with all the rest, and only Summary.Locked has it.
 	TearDown bool `json:"tear_down,omitempty"`
+	// Images keeps, for each thing that the session changes, what was there before: until another run changes the node.
+	Images bool `json:"images,omitempty"`
+	// Restore puts back what this run has changed on the node in sessions with Images, ledger included. Items must be
+	// empty. Packages, and what commands did, are reported with [NotRestored].
+	Restore bool `json:"restore,omitempty"`
 	// Lock runs before the first item and Unlock after the last, whatever happened in between; when the ledger says that
 	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none. The ledger remembers Unlock
 	// together with the lock, for sessions that name none. A session in mode Apply without anything to do is there to

@@ -75,6 +75,8 @@ func (c Manifest) invalid() error {
 		return fmt.Errorf("the manifest has %d items; it may have at most %d", len(c.Items), schema.MostResources)
 	case c.TearDown && len(c.Items) > 0:
 		return errors.New("the manifest has items and is to tear down; it must be one or the other")
+	case c.Restore && (c.Mode != Apply || c.TearDown || len(c.Items) > 0 || len(c.Begins) > 0):
+		return errors.New("the manifest is to restore and has other work; it must be one or the other")
 	case c.Mode == Prepare && (c.TearDown || len(c.Items) > 0):
 		return errors.New("the manifest is to prepare and has work; it must be one or the other")
 	}
@@ -139,6 +141,7 @@ func (x *session) run(ctx context.Context) *SessionError {
 	if lock != nil {
 		if x.writes() {
 			x.own()
+			x.dropImages()
 		}
 		x.markActions()
 		if err := x.save(); err != nil {
@@ -148,9 +151,12 @@ func (x *session) run(ctx context.Context) *SessionError {
 	defer func() { x.sys.Log = nil }()
 	x.sys.Forget()
 	failure = x.inWindow(ctx, func() {
-		if x.manifest.TearDown {
+		switch {
+		case x.manifest.TearDown:
 			x.tearDown(ctx)
-		} else {
+		case x.manifest.Restore:
+			x.restore(ctx)
+		default:
 			x.items(ctx)
 		}
 	})

@@ -209,9 +209,13 @@ func (x *session) recordApplied(ctx context.Context, j *operation, e *ledger.Ent
 // or in another form than the one recorded. Nothing was changed on the node, so the ledger may be saved later, unless
 // the resource has left another object or was completed.
 func (x *session) recordUnchanged(ctx context.Context, j *operation) {
+	was := x.was(x.key(j))
 	if err := x.record(ctx, j, j.Digest); err != nil {
 		j.fail(err)
 		return
+	}
+	if was.Entry == nil || was.Entry.Digest != j.Digest {
+		x.imageOfLedger(was)
 	}
 	if j.moved == nil {
 		j.finish(Unchanged)
@@ -320,7 +324,12 @@ func (x *session) captured(ctx context.Context, j *operation, known json.RawMess
 func (x *session) recordStart(ctx context.Context, operations ...*operation) {
 	for _, j := range operations {
 		x.start(j)
-		if err := x.record(ctx, j, ""); err != nil {
+		was := x.was(x.key(j))
+		err := x.record(ctx, j, "")
+		if err == nil {
+			err = x.image(ctx, j.typ, j.Title, was, x.ledger.Entry(x.manifest.Site, j.id).Before)
+		}
+		if err != nil {
 			j.fail(err)
 			continue
 		}

@@ -147,6 +147,9 @@ func (x *session) transferEntries() {
 			x.ledger.RemovePending(was)
 			x.ledger.AddPending(now.Key())
 		}
+		image := x.was(was)
+		image.Key = now.Key()
+		x.imageOfLedger(image)
 		x.ledger.Change(ledger.Record{Entry: &now, Was: &was})
 	}
 }

@@ -46,8 +46,10 @@ func (x *session) notify(j *operation) {
 		if err != nil {
 			continue // no such resource can be in any manifest
 		}
-		if _, ok := x.types[name].(types.Refresher); ok {
-			x.ledger.AddPending(ledger.Key{Site: x.manifest.Site, ID: id})
+		target := ledger.Key{Site: x.manifest.Site, ID: id}
+		if _, ok := x.types[name].(types.Refresher); ok && !x.ledger.IsPending(target) {
+			x.imageOfLedger(ledger.Image{Key: target, Run: x.manifest.Run, Pending: true})
+			x.ledger.AddPending(target)
 		}
 	}
 }
@@ -71,11 +73,16 @@ func (x *session) refresh(ctx context.Context, j *operation) {
 		j.fail(fmt.Errorf("internal error: the type %q cannot be notified; please report it", j.Type))
 		return
 	}
+	was := x.was(x.key(j))
 	if !j.RefreshOnly {
 		if err := x.record(ctx, j, j.Digest); err != nil {
 			j.fail(err)
 			return
 		}
+	}
+	if err := x.imageOfRefreshed(ctx, j, was); err != nil {
+		j.fail(err)
+		return
 	}
 	x.notify(j)
 	if err := x.save(); err != nil {

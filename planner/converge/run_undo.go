@@ -46,6 +46,9 @@ func (x *session) remove(ctx context.Context, j *operation) {
 // the ledger on the disk first; a failure leaves the entry there, to be undone again. What was already gone is in the
 // message of the operation's result.
 func (x *session) undo(ctx context.Context, j *operation, e *ledger.Entry) error {
+	if err := x.image(ctx, j.typ, e.Title, x.was(e.Key()), e.Before); err != nil {
+		return err
+	}
 	var cutOff error
 	missing := false
 	if e.Digest == "" {
@@ -104,6 +107,9 @@ func (x *session) tearDown(ctx context.Context) {
 	}
 	if len(x.ledger.Digests(x.manifest.Site)) > 0 {
 		return
+	}
+	if len(x.ledger.Images) > 0 {
+		x.ledger.Change(ledger.Record{Forget: x.manifest.Site})
 	}
 	for _, k := range slices.Clone(x.ledger.Pending) {
 		if k.Site == x.manifest.Site {

@@ -20,7 +20,8 @@ const unlockGrace = 30 * time.Second
 // tear-down that cannot unlock the node goes on all the same.
 func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionError) {
 	c := x.manifest
-	hasWork := c.TearDown || len(c.Items) > 0 || c.Keep // what keeps the window open locks for the work to come
+	// What keeps the window open locks for the work to come.
+	hasWork := c.TearDown || c.Restore || len(c.Items) > 0 || c.Keep
 	if !x.applying() || hasWork && !c.TearDown && c.Lock == "" && c.Unlock == "" {
 		work()
 		return nil

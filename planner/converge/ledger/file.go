@@ -117,6 +117,13 @@ func (l *Ledger) applyAll(records []Record) error {
 				return fmt.Errorf("an entry %w", err)
 			}
 		}
+		for _, i := range []*Image{r.Image, r.Restored} {
+			if i != nil {
+				if err := i.complete(); err != nil {
+					return fmt.Errorf("an image %w", err)
+				}
+			}
+		}
 		l.apply(r)
 	}
 	return nil

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"slices"
@@ -47,8 +48,8 @@ func (l *Ledger) RemoveHome() error {
 	return nil
 }
 
-// RemoveUnnamed drops kept files that no entry names: those of undone resources, and those of a capture that a crash
-// cut short.
+// RemoveUnnamed drops kept files that neither an entry nor an image names: those of undone resources, and those of a
+// capture that a crash cut short.
 func (l *Ledger) RemoveUnnamed() error {
 	names, err := l.sys.ReadDir(system.BackupPath)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(names) == 0 {
@@ -57,10 +58,18 @@ func (l *Ledger) RemoveUnnamed() error {
 	if err != nil {
 		return err
 	}
-	named := map[string]bool{} // every text in the entries; the name of a kept file needs no escapes in JSON
-	for _, e := range l.Entries {
-		for text := range bytes.SplitSeq(e.Before, []byte(`"`)) {
+	named := map[string]bool{} // every text in what was there; the name of a kept file needs no escapes in JSON
+	name := func(before json.RawMessage) {
+		for text := range bytes.SplitSeq(before, []byte(`"`)) {
 			named[string(text)] = true
+		}
+	}
+	for _, e := range l.Entries {
+		name(e.Before)
+	}
+	for _, i := range l.Images {
+		if name(i.Before); i.Entry != nil {
+			name(i.Entry.Before)
 		}
 	}
 	for _, name := range names {

@@ -38,6 +38,9 @@ type Ledger struct {
 	Noop map[string]map[resource.ID]string `json:"noop,omitempty"`
 	// Owners says for each site the lineage of the state that has it. A site that Terraform manages has none.
 	Owners map[string]string `json:"owners,omitempty"`
+	// Images are what was there before the changes of a site's last run that is to be restorable, in the order of the
+	// changes.
+	Images []*Image `json:"images,omitempty"`
 
 	sys   *system.System
 	index map[resource.ID][]*Entry
@@ -69,6 +72,19 @@ type Entry struct {
 	ID resource.ID `json:"-"`
 }
 
+// Image is what was there before a run changed something: on the node, in the ledger or both.
+type Image struct {
+	Key
+	Run   string `json:"run"`
+	Entry *Entry `json:"entry,omitempty"` // the ledger's, none when it had none; the key may be that of its successor
+	At    int    `json:"at"`              // the position of Entry
+	// Before is what was there on the node, as types describe it. It is empty when nothing was changed there, or when
+	// that stays.
+	Before  json.RawMessage `json:"before,omitempty"`
+	Stays   bool            `json:"stays,omitempty"`   // the node was changed, and that cannot be restored
+	Pending bool            `json:"pending,omitempty"` // nothing but a refresh became pending
+}
+
 // Key returns the resource of the entry.
 func (e *Entry) Key() Key { return Key{e.Site, e.ID} }
 
@@ -87,6 +103,9 @@ type Record struct {
 	Left      string    `json:"left,omitempty"` // a directory
 	Gone      string    `json:"gone,omitempty"` // a directory is not left any more
 	Owner     *Owner    `json:"owner,omitempty"`
+	Image     *Image    `json:"image,omitempty"`    // it was taken
+	Restored  *Image    `json:"restored,omitempty"` // the ledger is as it was then
+	Forget    string    `json:"forget,omitempty"`   // a site, of which no image is needed any more
 }
 
 // Noop says that a resource has noop, or with an empty digest that it has it no more.
@@ -156,6 +175,12 @@ func (l *Ledger) apply(r Record) {
 			l.Owners = map[string]string{}
 		}
 		l.Owners[r.Owner.Site] = r.Owner.Lineage
+	case r.Image != nil:
+		l.Images = append(l.Images, r.Image)
+	case r.Restored != nil:
+		l.restore(*r.Restored)
+	case r.Forget != "":
+		l.Images = slices.DeleteFunc(l.Images, func(i *Image) bool { return i.Site == r.Forget })
 	case r.Noop != nil && r.Noop.Digest == "":
 		delete(l.Noop[r.Noop.Site], r.Noop.ID)
 	case r.Noop != nil:
@@ -166,6 +191,23 @@ func (l *Ledger) apply(r Record) {
 			l.Noop[r.Noop.Site] = map[resource.ID]string{}
 		}
 		l.Noop[r.Noop.Site][r.Noop.ID] = r.Noop.Digest
+	}
+}
+
+// restore brings the entry of an image back to its position.
+func (l *Ledger) restore(i Image) {
+	switch e := l.Entry(i.Site, i.ID); {
+	case i.Pending:
+		l.apply(Record{Refreshed: &i.Key})
+	case i.Entry == nil:
+		l.apply(Record{Drop: &i.Key})
+	default:
+		was := *i.Entry
+		l.put(&was, e)
+		if e == nil {
+			last := len(l.Entries) - 1
+			l.Entries = slices.Insert(l.Entries[:last], min(i.At, last), &was)
+		}
 	}
 }
 
@@ -198,6 +240,16 @@ func (l *Ledger) Entry(site string, id resource.ID) *Entry {
 		}
 	}
 	return nil
+}
+
+// Image returns an image of what the ledger says of a resource.
+func (l *Ledger) Image(run string, k Key) Image {
+	i := Image{Key: k, Run: run}
+	if e := l.Entry(k.Site, k.ID); e != nil {
+		was := *e
+		i.Entry, i.At = &was, slices.Index(l.Entries, e)
+	}
+	return i
 }
 
 // OtherSite returns another site that applied a resource of this id, empty when there is none.
@@ -265,7 +317,7 @@ func (l *Ledger) Empty() bool {
 			return false
 		}
 	}
-	return len(l.Entries) == 0 && len(l.Pending) == 0 && len(l.Locked) == 0
+	return len(l.Entries) == 0 && len(l.Pending) == 0 && len(l.Locked) == 0 && len(l.Images) == 0
 }
 
 // Parse reads the ledger as it was written as a whole.
@@ -295,7 +347,23 @@ func Parse(content []byte) (*Ledger, error) {
 		}
 		l.put(e, nil)
 	}
+	for i, image := range l.Images {
+		if err := image.complete(); err != nil {
+			return nil, fmt.Errorf("is damaged: image %d %w", i, err)
+		}
+	}
 	return l, l.checkMade()
+}
+
+// complete checks what was read of an image.
+func (i *Image) complete() error {
+	switch {
+	case i == nil || i.Site == "" || i.ID == "":
+		return errors.New("names no site or resource")
+	case i.Entry == nil:
+		return nil
+	}
+	return i.Entry.complete()
 }
 
 // complete checks what was read of an entry.

@@ -171,24 +171,43 @@ func (t cronType) capture(_ context.Context, s *Session, r resource.Resource) (*
 	if err != nil {
 		return &b, err
 	}
-	if b.entries, err = s.remember(r, crontab, find); err != nil {
+	if err := b.remember(s, r.Sensitive(), find); err != nil {
 		return &b, err
 	}
-	b.Empty = !b.File
-	if b.File {
-		f, err := s.readText(crontab)
-		if err != nil {
-			return &b, err
-		}
-		b.Unended, b.Empty = !f.lines.ended(), len(f.lines) == 0
-		info, err := s.Lstat(crontab)
-		if err != nil {
-			return &b, err
-		}
-		mode := info.Mode.Perm()
-		b.Mode, b.UID, b.GID = &mode, &info.UID, &info.GID
-	}
 	return &b, b.note(r)
+}
+
+func (cronType) now(_ context.Context, s *Session, title string, b *cronBefore) (*cronBefore, error) {
+	n := cronBefore{User: b.User, Crontab: b.Crontab, Jobs: b.Jobs}
+	if n.Crontab == "" { // cron is not installed
+		return &n, nil
+	}
+	err := n.remember(s, true, b.find(title))
+	n.Image = true
+	return &n, err
+}
+
+// remember takes down the job, which find finds, and how its crontab is.
+func (b *cronBefore) remember(s *Session, secret bool, find finder) (err error) {
+	if b.entries, err = s.remember(secret, b.Crontab, find); err != nil {
+		return err
+	}
+	b.Empty = !b.File
+	if !b.File {
+		return nil
+	}
+	f, err := s.readText(b.Crontab)
+	if err != nil {
+		return err
+	}
+	b.Unended, b.Empty = !f.lines.ended(), len(f.lines) == 0
+	info, err := s.Lstat(b.Crontab)
+	if err != nil {
+		return err
+	}
+	mode := info.Mode.Perm()
+	b.Mode, b.UID, b.GID = &mode, &info.UID, &info.GID
+	return nil
 }
 
 // widen notes the job as it is about to be.

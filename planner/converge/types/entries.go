@@ -12,7 +12,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // The types host, cron, mount and ini_setting each look after an entry of a text file that they share with others:
@@ -73,14 +72,18 @@ type entries struct {
 	Kept   string   `json:"kept,omitempty"`
 	Fields []string `json:"fields,omitempty"` // the parts of a line that the resource has said something of so far
 
+	// Image says that it is of the start of a run: a file that the run has removed comes back as Kept has it.
+	Image bool `json:"image,omitempty"`
+
 	lost error // the kept copy is gone: a [gone]
 }
 
 // finder finds the lines of an entry in a file.
 type finder func(lines) []span
 
-// remember describes what is there of r's entry, which find finds, in a file.
-func (s *Session) remember(r resource.Resource, path string, find finder) (entries, error) {
+// remember describes what is there of an entry, which find finds, in a file. The ledger gets no line of one that is
+// secret.
+func (s *Session) remember(secret bool, path string, find finder) (entries, error) {
 	f, err := s.readText(path)
 	if err != nil {
 		return entries{}, err
@@ -94,7 +97,7 @@ func (s *Session) remember(r resource.Resource, path string, find finder) (entri
 			return entries{}, err
 		}
 	}
-	secret, text := r.Sensitive(), true
+	text := true
 	e.Former = f.lines.blocks(find(f.lines))
 	for _, b := range e.Former {
 		for _, t := range b.Lines {
@@ -186,6 +189,12 @@ func (e entries) undo(
 	f, err := s.readText(e.In)
 	if err != nil {
 		return err
+	}
+	if e.Image && !f.there && e.Kept != "" {
+		if err := s.MakeAbove(e.In); err != nil {
+			return err
+		}
+		return s.Restore(e.Kept, e.In)
 	}
 	former, err := e.former(s, find)
 	if err != nil {

@@ -65,7 +65,7 @@ func (t fileType) capture(_ context.Context, s *Session, r resource.Resource) (*
 	b.Said = t.said(r, kind)
 	b.writes(s, r)
 	b.share(t, s, r)
-	return &b, b.keep(s, r)
+	return &b, b.keep(s, r.Parameters.BoolOr("backup", true))
 }
 
 // is takes down what is there.
@@ -101,7 +101,7 @@ func (t fileType) widen(_ context.Context, s *Session, r resource.Resource, b *f
 			if kind != fileFile { // it was replaced by hand
 				b.is(kind, info)
 			}
-			if err := b.keep(s, r); err != nil {
+			if err := b.keep(s, r.Parameters.BoolOr("backup", true)); err != nil {
 				return err
 			}
 		case b.Kind != kind:
@@ -119,15 +119,26 @@ func (t fileType) widen(_ context.Context, s *Session, r resource.Resource, b *f
 	return nil
 }
 
+// now takes down what is at the path. A copy is kept in any case: it is needed as long as the run may be taken back.
+func (fileType) now(_ context.Context, s *Session, _ string, b *fileBefore) (*fileBefore, error) {
+	kind, info, err := look(s, b.Path)
+	if err != nil {
+		return b, err
+	}
+	n := fileBefore{Path: b.Path, Said: b.Said}
+	n.is(kind, info)
+	return &n, n.keep(s, true)
+}
+
 // keep keeps a copy of a file whose content may change, and what else it or a directory needs to be made anew.
-func (b *fileBefore) keep(s *Session, r resource.Resource) (err error) {
+func (b *fileBefore) keep(s *Session, backup bool) (err error) {
 	if !b.says(saidContent) || b.Kind != fileFile && b.Kind != fileDirectory {
 		return nil
 	}
 	if b.Extended, err = s.Extended(b.Path); err != nil || b.Kind == fileDirectory {
 		return err
 	}
-	if !r.Parameters.BoolOr("backup", true) {
+	if !backup {
 		b.Stays = true
 		return nil
 	}

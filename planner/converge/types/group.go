@@ -53,6 +53,14 @@ func (groupType) capture(_ context.Context, s *Session, r resource.Resource) (*g
 	return &b, err
 }
 
+// now takes down the whole group.
+func (groupType) now(_ context.Context, s *Session, _ string, b *groupBefore) (*groupBefore, error) {
+	groups, err := s.Groups()
+	n := captureGroup(groups, b.Name, false)
+	n.Want = !n.Existed // one that is not there goes again
+	return &n, err
+}
+
 // widen takes down the id when r is the first to say something of it.
 func (groupType) widen(_ context.Context, s *Session, r resource.Resource, b *groupBefore) error {
 	groups, err := s.Groups()

@@ -98,9 +98,15 @@ func (hostType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 }
 
 func (hostType) capture(_ context.Context, s *Session, r resource.Resource) (*hostBefore, error) {
-	e, err := s.remember(r, hosts.path, hostOf(r))
+	e, err := s.remember(r.Sensitive(), hosts.path, hostOf(r))
 	hosts.widen(&e, r, nil, nil)
 	return &hostBefore{e, schema.HostFamily(r)}, err
+}
+
+func (hostType) now(_ context.Context, s *Session, title string, b *hostBefore) (*hostBefore, error) {
+	e, err := s.remember(true, hosts.path, findHost(title, b.Family))
+	e.Fields, e.Image = b.Fields, true
+	return &hostBefore{e, b.Family}, err
 }
 
 func (hostType) widen(_ context.Context, s *Session, r resource.Resource, b *hostBefore) error {

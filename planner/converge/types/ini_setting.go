@@ -65,10 +65,19 @@ func (iniType) Check(_ context.Context, s *Session, r resource.Resource) ([]Diff
 	return c.found, nil
 }
 
-func (iniType) capture(_ context.Context, s *Session, r resource.Resource) (_ *iniBefore, err error) {
+func (iniType) capture(_ context.Context, s *Session, r resource.Resource) (*iniBefore, error) {
+	return captureIni(s, r.Sensitive(), placeOf(r))
+}
+
+func (iniType) now(_ context.Context, s *Session, _ string, b *iniBefore) (*iniBefore, error) {
+	n, err := captureIni(s, true, b.iniPlace)
+	n.Blank, n.Image = b.Blank, true
+	return n, err
+}
+
+func captureIni(s *Session, secret bool, p iniPlace) (*iniBefore, error) {
 	var b iniBefore
-	p := placeOf(r)
-	e, err := s.remember(r, p.Path, p.find)
+	e, err := s.remember(secret, p.Path, p.find)
 	if err != nil {
 		return &b, err
 	}
@@ -156,7 +165,29 @@ func (iniType) there(_ context.Context, s *Session, _ string, b *iniBefore) (boo
 // undo brings the setting's former lines back. All lines that it has now count as slipway's, because set wrote them
 // all.
 func (iniType) undo(_ context.Context, s *Session, _ string, b *iniBefore) error {
-	return b.undo(s, b.find, system.Attributes{}, b.restored)
+	f, err := s.readText(b.In)
+	if err != nil {
+		return err
+	}
+	find := b.find
+	if len(b.sections(f.lines)) == 0 {
+		find = b.findWithHeader // where a copy of the whole file is kept, the header comes back, too
+	}
+	return b.undo(s, find, system.Attributes{}, b.restored)
+}
+
+// findWithHeader finds the lines of the setting, the header of its section, and the blank line that slipway made before
+// that.
+func (b iniBefore) findWithHeader(l lines) []span {
+	found := b.find(l)
+	if s := b.sections(l); len(s) > 0 && s[0].header >= 0 {
+		from := s[0].header
+		if b.Blank && from > 0 && l[from-1].text == "" {
+			from--
+		}
+		found = append([]span{{from, s[0].header + 1}}, found...)
+	}
+	return found
 }
 
 func (b iniBefore) restored(l lines, found []span, former []block) lines {

@@ -40,7 +40,11 @@ func (s *Session) keep(what string, content []byte, info system.Info) (name stri
 	if err := s.MakeOwnDirectory(system.BackupPath); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte(s.Site + "\x00" + string(s.ID) + "\x00" + what))
+	whose := s.Site + "\x00" + string(s.ID) + "\x00" + what
+	if s.Image != "" {
+		whose += "\x00" + s.Image
+	}
+	sum := sha256.Sum256([]byte(whose))
 	name = fmt.Sprintf("%s-%04o-%d-%d", hex.EncodeToString(sum[:12]), system.ChmodBits(info.Mode), info.UID, info.GID)
 	secret := fs.FileMode(0o600)
 	if err := s.ReplaceFile(system.BackupPath+"/"+name, content, system.Attributes{Mode: &secret}); err != nil {

@@ -97,12 +97,23 @@ func mountState(should string, inFstab, live bool) string {
 }
 
 func (t mountType) capture(_ context.Context, s *Session, r resource.Resource) (*mountBefore, error) {
-	e, err := s.remember(r, fstab.path, findMount(r.Title))
+	e, err := s.remember(r.Sensitive(), fstab.path, findMount(r.Title))
 	b := mountBefore{entries: e}
 	if err == nil {
 		err = t.note(s, r, &b, nil)
 	}
 	return &b, err
+}
+
+// now takes down the line, and what is mounted where the resource has said something of that.
+func (t mountType) now(_ context.Context, s *Session, title string, b *mountBefore) (*mountBefore, error) {
+	e, err := s.remember(true, fstab.path, findMount(title))
+	e.Fields, e.Image = b.Fields, true
+	n := mountBefore{entries: e, Said: b.Said}
+	if err == nil && n.Said {
+		n.Mounted, err = t.mounted(s, title)
+	}
+	return &n, err
 }
 
 // widen takes down what is mounted, and parts of the line, when r is the first to say something of them.

@@ -9,11 +9,12 @@ import (
 )
 
 // recorded is embedded by a type T that describes what was there before as a B, a pointer so that all types share one
-// code. It gives T the methods of [Type], [Finder], [Widener] and [Releaser] that take or return the text of that in
-// the ledger.
+// code. It gives T the methods of [Type], [Finder], [Widener], [Releaser] and [Imager] that take or return the
+// text of that in the ledger.
 type recorded[T capturer[B], B any] struct{}
 
-// capturer is what T has in their place. It may have widen and release, too: see [Widener] and [Releaser].
+// capturer is what T has in their place. It may have widen, release and now, too: see [Widener], [Releaser] and
+// [Imager].
 type capturer[B any] interface {
 	capture(ctx context.Context, s *Session, r resource.Resource) (B, error)
 	undo(ctx context.Context, s *Session, title string, before B) error
@@ -26,6 +27,10 @@ type widener[B any] interface {
 
 type releaser[B any] interface {
 	release(ctx context.Context, s *Session, r resource.Resource, before B) (resource.Parameters, error)
+}
+
+type imager[B any] interface {
+	now(ctx context.Context, s *Session, title string, before B) (B, error)
 }
 
 // checked is a record that says whether it is damaged.
@@ -92,6 +97,22 @@ func (recorded[T, B]) Release(
 	}
 	rest, err = encode(b, err)
 	return returning, rest, err
+}
+
+// Image implements [Imager].
+func (recorded[T, B]) Image(
+	ctx context.Context, s *Session, title string, before json.RawMessage,
+) (json.RawMessage, error) {
+	var t T
+	i, ok := any(t).(imager[B])
+	if !ok {
+		return nil, nil
+	}
+	b, err := decode[B](before)
+	if err == nil {
+		b, err = i.now(ctx, s, title, b)
+	}
+	return encode(b, err)
 }
 
 // There implements [Finder].

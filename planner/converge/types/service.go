@@ -2,6 +2,7 @@ package types
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -60,6 +61,7 @@ type serviceState struct {
 	reload  bool     // systemd: files changed since it read them
 	// finished says, of a stopped unit of the type oneshot of systemd, that it has run and was successful.
 	finished string
+	failed   bool   // systemd: it is stopped, and not because that was wanted
 	detail   string // for errors: the manager's own words
 }
 
@@ -233,6 +235,48 @@ func (t serviceType) capture(ctx context.Context, s *Session, r resource.Resourc
 	b := serviceBefore{Unit: unit, Provider: provider, Exists: is.exists}
 	b.widen(wantService(r), is)
 	return &b, err
+}
+
+// now takes down whether the service runs, whatever the resource says of that: a refresh may have stopped it.
+func (serviceType) now(ctx context.Context, s *Session, _ string, b *serviceBefore) (*serviceBefore, error) {
+	m, _, err := findServiceManager(s, b.Provider)
+	if err != nil {
+		return b, err
+	}
+	states, err := serviceStates(ctx, s, m, b.Provider, []string{b.Unit})
+	want, is := serviceWant{active: running}, states[b.Unit]
+	if b.SaidEnabled {
+		want.enabled = enabled
+	}
+	n := serviceBefore{Unit: b.Unit, Provider: b.Provider, Exists: is.exists}
+	n.widen(want, is)
+	return &n, err
+}
+
+// Ran implements [Reviver].
+func (serviceType) Ran(image json.RawMessage) bool {
+	b, err := decode[*serviceBefore](image)
+	return err == nil && b.Exists && b.Active == running
+}
+
+// Revive implements [Reviver].
+func (t serviceType) Revive(ctx context.Context, s *Session, title string, image json.RawMessage) error {
+	b, err := decode[*serviceBefore](image)
+	if err != nil {
+		return err
+	}
+	m, _, err := findServiceManager(s, b.Provider)
+	if err != nil {
+		return fmt.Errorf("service %q: %w", b.Unit, err)
+	}
+	states, err := m.states(ctx, s, []string{b.Unit})
+	if err == nil && states[b.Unit].active != stopped {
+		err = m.restart(ctx, s, b.Unit)
+	}
+	if err != nil {
+		return fmt.Errorf("service %q: %w", b.Unit, err)
+	}
+	return t.undo(ctx, s, title, b)
 }
 
 // widen takes down what r says something of for the first time.

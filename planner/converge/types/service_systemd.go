@@ -107,6 +107,7 @@ func unitState(p map[string]string) serviceState {
 	default: // activating, deactivating, maintenance
 		state.active = p["ActiveState"]
 	}
+	state.failed = p["ActiveState"] == "failed"
 	// A unit whose file was removed while it runs is still something that can be stopped.
 	state.exists = p["LoadState"] != "not-found" || state.active != stopped
 	return state
@@ -178,9 +179,20 @@ func (m systemd) set(ctx context.Context, s *Session, unit string, is serviceSta
 		}
 	}
 	if want.active == running {
-		return m.activate(ctx, s, unit, "start", running)
+		return m.begin(ctx, s, unit, "start", is)
 	}
 	return nil
+}
+
+// begin starts or restarts a unit. One that has failed too often in a short time is not started any more until that is
+// forgotten.
+func (m systemd) begin(ctx context.Context, s *Session, unit, verb string, is serviceState) error {
+	if is.failed {
+		if err := mustRun(ctx, s, system.Command{Argv: []string{"systemctl", "reset-failed", "--", unit}}); err != nil {
+			return err
+		}
+	}
+	return m.activate(ctx, s, unit, verb, running)
 }
 
 func (m systemd) restart(ctx context.Context, s *Session, unit string) error {
@@ -193,7 +205,7 @@ func (m systemd) restart(ctx context.Context, s *Session, unit string) error {
 			return err
 		}
 	}
-	return m.activate(ctx, s, unit, "restart", running)
+	return m.begin(ctx, s, unit, "restart", is)
 }
 
 // look reads the state of one unit as it is now.

@@ -44,7 +44,7 @@ func TestSystemdStates(t *testing.T) {
 		"systemd-resolved": {exists: true, active: stopped, enabled: masked},
 		"a.timer":          {exists: true, active: "activating"},
 		"removed":          {exists: true, active: running},
-		"old":              {exists: true, active: stopped, enabled: disabled},
+		"old":              {exists: true, active: stopped, enabled: disabled, failed: true},
 	}
 	for i, name := range names {
 		_, _, _, state, err := serviceType{}.stateOf(t.Context(), s, rs[i])

@@ -14,6 +14,9 @@ type Session struct {
 	Applying bool                 // the session is in mode Apply
 	Ran      map[resource.ID]bool // applied or refreshed in this session
 
+	// Image names the image that is taken, so that it has kept copies of its own; empty when none is.
+	Image string
+
 	// Of the item that is handled.
 	ID     resource.ID
 	Digest string  // as the ledger will have it

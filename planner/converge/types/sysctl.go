@@ -45,6 +45,7 @@ type sysctlBefore struct {
 	LiveKept string   `json:"live_kept,omitempty"` // for a sensitive resource, a kept copy in place of Live
 	File     string   `json:"file,omitempty"`      // a kept copy of the file that sets it at boot
 	Made     []string `json:"made,omitempty"`      // directories that were not there
+	Image    bool     `json:"image,omitempty"`     // it is of the start of a run
 }
 
 func (sysctlType) live(s *Session, key string) (string, error) {
@@ -144,13 +145,23 @@ func (sysctlType) contradicted(s *Session, r resource.Resource) (string, error) 
 	return value + " by " + by + ", which is read later", nil
 }
 
-func (t sysctlType) capture(_ context.Context, s *Session, r resource.Resource) (_ *sysctlBefore, err error) {
+func (t sysctlType) capture(_ context.Context, s *Session, r resource.Resource) (*sysctlBefore, error) {
+	return t.describe(s, r.Title, r.Sensitive())
+}
+
+func (t sysctlType) now(_ context.Context, s *Session, title string, _ *sysctlBefore) (*sysctlBefore, error) {
+	n, err := t.describe(s, title, true)
+	n.Image = true
+	return n, err
+}
+
+func (t sysctlType) describe(s *Session, key string, secret bool) (_ *sysctlBefore, err error) {
 	var b sysctlBefore
-	if b.Live, err = t.live(s, r.Title); err != nil {
+	if b.Live, err = t.live(s, key); err != nil {
 		return &b, err
 	}
-	if r.Sensitive() || !utf8.ValidString(b.Live) { // JSON cannot hold anything else
-		file, err := schema.SysctlPath(r.Title)
+	if secret || !utf8.ValidString(b.Live) { // JSON cannot hold anything else
+		file, err := schema.SysctlPath(key)
 		if err != nil {
 			return &b, err
 		}
@@ -159,7 +170,7 @@ func (t sysctlType) capture(_ context.Context, s *Session, r resource.Resource) 
 			return &b, err
 		}
 	}
-	file := sysctlFile(r.Title)
+	file := sysctlFile(key)
 	there, err := s.Exists(file)
 	if err != nil {
 		return &b, err
@@ -272,7 +283,11 @@ func (t sysctlType) undo(ctx context.Context, s *Session, title string, b *sysct
 func (sysctlType) undoFile(s *Session, title string, b sysctlBefore) error {
 	file := sysctlFile(title)
 	if b.File != "" {
-		if err := s.directoryGone(file, "what was in "+file+" before"); err != nil {
+		if b.Image {
+			if err := s.MakeAbove(file); err != nil {
+				return err
+			}
+		} else if err := s.directoryGone(file, "what was in "+file+" before"); err != nil {
 			return err
 		}
 		err := s.Restore(b.File, file)

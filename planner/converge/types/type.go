@@ -68,6 +68,21 @@ type Widener interface {
 	Widen(ctx context.Context, s *Session, r resource.Resource, before json.RawMessage) (json.RawMessage, error)
 }
 
+// Imager is implemented by types whose changes of one run can be taken back.
+type Imager interface {
+	// Image describes all that before speaks of as it is now, so that Undo brings that back: what a run is about to
+	// change. It is empty when the type cannot bring it back.
+	Image(ctx context.Context, s *Session, title string, before json.RawMessage) (json.RawMessage, error)
+}
+
+// Reviver is implemented by types whose objects read what other resources make: what ran comes back last.
+type Reviver interface {
+	// Ran reports whether an image is of something that ran.
+	Ran(image json.RawMessage) bool
+	// Revive does what Undo does, and restarts what runs, so that it reads again what came back before.
+	Revive(ctx context.Context, s *Session, title string, image json.RawMessage) error
+}
+
 // Resumer is implemented by types whose Apply may leave more unfinished than Check looks at (the packages that come
 // along with one).
 type Resumer interface {

@@ -86,6 +86,17 @@ func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 	return b, b.keepHash(s, u)
 }
 
+// now takes down all of the user. The content of a home directory that goes with it does not come back.
+func (userType) now(_ context.Context, s *Session, _ string, b *userBefore) (*userBefore, error) {
+	absent := resource.Resource{Title: b.Name, Parameters: resource.Parameters{"ensure": "absent"}}
+	n, err := captureUser(s, absent)
+	n.Moves = b.Moves
+	if !n.Existed {
+		n.Want, n.MakesHome = true, b.MakesHome
+	}
+	return &n, wrapUser(b.Name, err)
+}
+
 // widen takes down what r says something of for the first time.
 func (userType) widen(_ context.Context, s *Session, r resource.Resource, b *userBefore) error {
 	users, groups, err := s.Accounts()

@@ -1,0 +1,230 @@
+package converge
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// nodeNow is everything on a node: its files, slipway's own aside, and what the ledger says.
+func (b *sandbox) nodeNow() (map[string]string, string) {
+	b.t.Helper()
+	tree := b.tree()
+	maps.DeleteFunc(tree, func(path, _ string) bool { return strings.HasPrefix(path, system.Home) })
+	l, err := ledger.Read(b.System)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(struct{ Entries, Pending, Images any }{l.Entries, l.Pending, l.Images}, "", " ")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return tree, string(text)
+}
+
+// takenBack applies items in a run of their own, takes that back, and checks that the node and its ledger are as before.
+func (b *sandbox) takenBack(items ...Item) {
+	b.t.Helper()
+	files, entries := b.nodeNow()
+	run := func(c Manifest) {
+		b.t.Helper()
+		c.Protocol, c.Site, c.Run, c.Mode = Protocol, "one", "taken back", Apply
+		s := Run(b.t.Context(), b.System, c, func(r Result) {
+			if r.Status == Failed || r.Status == Skipped {
+				b.t.Errorf("restore %t: %+v", c.Restore, r)
+			}
+		})
+		if s.Error != nil {
+			b.t.Fatal(s.Error)
+		}
+	}
+	run(Manifest{Images: true, Items: items})
+	run(Manifest{Restore: true})
+	now, entriesNow := b.nodeNow()
+	if diff := cmp.Diff(files, now); diff != "" {
+		b.t.Fatalf("not as before:\n%s\nitems %+v", diff, items)
+	}
+	if diff := cmp.Diff(entries, entriesNow); diff != "" {
+		b.t.Fatalf("the ledger is not as before:\n%s", diff)
+	}
+}
+
+// TestRestoreCanary: the file of a canary whose service does not start with it is the old one again, and the service runs with that.
+func TestRestoreCanary(t *testing.T) {
+	active := "active"
+	r := &recorder{answers: map[string]system.Output{}}
+	s := systemdNode(t, r)
+	b := &bench{sandbox: &sandbox{s, s.Root, t}, types: types.All, run: "run-1"}
+	b.mkdir("/etc/d")
+	r.effects = map[string]func(){"systemctl restart": func() {
+		if active = "active"; b.get("/etc/d.conf") == "broken" {
+			active = "failed"
+		}
+	}}
+	r.effects["systemctl start"] = r.effects["systemctl restart"]
+	b.Commands = func(_ context.Context, c system.Command) (system.Output, error) {
+		r.answers["systemctl show"] = system.Output{Stdout: []byte(shown("d.service", "loaded", active, "x", "enabled"))}
+		return r.run(c)
+	}
+	file := func(content string) Item {
+		return managed(t, "file", "/etc/d.conf", resource.Parameters{"content": content}).notifies("service[d]")
+	}
+	service := managed(t, "service", "d", resource.Parameters{"ensure": "running"})
+	b.converge(Apply, file("old"), service)
+	before, entries := b.nodeNow()
+
+	b.run = "run-2"
+	results, _ := b.session(t.Context(), Manifest{Mode: Apply, Images: true, Items: []Item{
+		managed(t, "file", "/etc/d", resource.Parameters{"mode": "0700"}), file("broken"), service,
+		managed(t, "exec", "true", resource.Parameters{"command": "true", "path": []any{"/bin"}}),
+	}})
+	if active != "failed" || results[2].Status != Failed {
+		t.Fatalf("the service is %s: %+v", active, results)
+	}
+	r.ran = nil
+	results, summary := b.session(t.Context(), Manifest{Mode: Apply, Restore: true})
+	b.wantStatuses(results, "exec[true] unchanged", "service[d] changed", "file[/etc/d.conf] changed", "file[/etc/d] changed")
+	if summary.Error != nil || results[0].Message != NotRestored {
+		t.Errorf("%v, %q", summary.Error, results[0].Message)
+	}
+	if active != "active" || b.get("/etc/d.conf") != "old" || !slices.Contains(r.ran, "systemctl reset-failed -- d.service") {
+		t.Errorf("the service is %s, the file %q; ran %q", active, b.get("/etc/d.conf"), r.ran)
+	}
+	now, entriesNow := b.nodeNow()
+	if diff := cmp.Diff(before, now); diff != "" {
+		t.Errorf("not as before:\n%s", diff)
+	}
+	if diff := cmp.Diff(entries, entriesNow); !strings.Contains(diff, "exec") || strings.Contains(diff, "/etc/d") {
+		t.Errorf("of the ledger, only the command is to be another:\n%s", diff)
+	}
+}
+
+// TestImagesStayAsLongAsNeeded: until they are restored or another run changes the node, whatever the run that took them has removed.
+func TestImagesStayAsLongAsNeeded(t *testing.T) {
+	b := nodeOf(t, map[string]string{"/f": "old"})
+	bench := &bench{sandbox: b, types: types.All, run: "run-1"}
+	bench.converge(Apply, managed(t, "file", "/f", resource.Parameters{"content": "1"}))
+	bench.run = "run-2"
+	bench.session(t.Context(), Manifest{Mode: Apply, Images: true, Items: []Item{removal("file[/f]")}})
+	if got := b.get("/f"); got != "old" || len(bench.ledgerNow().Images) != 1 {
+		t.Fatalf("the file is %q, and there are %d images", got, len(bench.ledgerNow().Images))
+	}
+	bench.run = "run-3"
+	if results, _ := bench.session(t.Context(), Manifest{Mode: Apply, Restore: true}); len(results) > 0 {
+		t.Errorf("another run restored %+v", results)
+	}
+	if b.there(system.Home) {
+		t.Error("with the images, nothing is left on the node, and slipway's directory is still there")
+	}
+}
+
+// TestRestoreGoesOn: a restore that did not come to its end is repeated by the next one; meanwhile the ledger has what is left as begun.
+func TestRestoreGoesOn(t *testing.T) {
+	b := nodeOf(t, map[string]string{"/d/": ""})
+	bench := &bench{sandbox: b, types: types.All, run: "run-1"}
+	old, changed := resource.Parameters{"content": "1"}, resource.Parameters{"content": "2"}
+	bench.converge(Apply, managed(t, "file", "/d/a", old), managed(t, "file", "/d/b", old))
+	files, entries := b.nodeNow()
+	bench.run = "run-2"
+	bench.session(t.Context(), Manifest{Mode: Apply, Images: true, Items: []Item{
+		managed(t, "file", "/d/a", changed), removal("file[/d/b]"), managed(t, "file", "/d/c", changed),
+	}})
+	ended, end := context.WithCancel(t.Context())
+	end()
+	results, _ := bench.session(ended, Manifest{Mode: Apply, Restore: true})
+	bench.wantStatuses(results, "file[/d/c] skipped", "file[/d/b] skipped", "file[/d/a] skipped")
+	b.put("/d/b/theirs", "in the way")
+	results, summary := bench.session(t.Context(), Manifest{Mode: Apply, Restore: true})
+	bench.wantStatuses(results, "file[/d/c] changed", "file[/d/b] failed", "file[/d/a] changed")
+	if digest, known := summary.Ledger["file[/d/b]"]; digest != "" || !known {
+		t.Errorf("what was not restored has the digest %q, %t", digest, known)
+	}
+	if err := os.RemoveAll(b.real("/d/b")); err != nil {
+		t.Fatal(err)
+	}
+	bench.session(t.Context(), Manifest{Mode: Apply, Restore: true})
+	now, entriesNow := b.nodeNow()
+	if diff := cmp.Diff(files, now) + cmp.Diff(entries, entriesNow); diff != "" {
+		t.Errorf("not as before:\n%s", diff)
+	}
+}
+
+// TestRestoreAccounts: a user and a group that a run deletes or makes, and what it changes of them, come back with their numbers and password.
+func TestRestoreAccounts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		item   Item
+		change []string // old and new text of the account files, in pairs: what the run does to them
+		want   []string
+	}{
+		"deleted": {
+			managed(t, "user", "ann", resource.Parameters{"ensure": "absent"}),
+			[]string{"/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "", "/etc/shadow", "ann:$6$former$hash:1:0:99999:7:::\n", ""},
+			[]string{"useradd -u 1000 -g 1000 -G adm,users -c Ann A -d /home/ann -s /bin/bash -M ann", "chpasswd -e"},
+		},
+		"changed": {
+			managed(t, "user", "ann", resource.Parameters{"comment": "B", "shell": "/bin/sh"}),
+			[]string{"/etc/passwd", ":Ann A:/home/ann:/bin/bash", ":B:/home/ann:/bin/sh"},
+			[]string{"usermod -c Ann A -s /bin/bash ann"},
+		},
+		"made": {
+			managed(t, "user", "bob", resource.Parameters{}),
+			[]string{"/etc/passwd", "root:x", "bob:x:1001:1001::/home/bob:/bin/sh\nroot:x"}, []string{"userdel bob"},
+		},
+		"group deleted": {
+			managed(t, "group", "web", resource.Parameters{"ensure": "absent"}),
+			[]string{"/etc/group", "web:x:33:\n", ""}, []string{"groupadd -g 33 web"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{effects: map[string]func(){}}
+			s := wholeMachine(t, accountFiles(), r.run)
+			r.effects["userdel"] = func() { edit(t, s, "/etc/passwd", "bob:", "was:") }
+			typ := types.All[tt.item.Type]
+			before, err := typ.Capture(t.Context(), s, tt.item.Resource)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Image = "run 0"
+			image, err := typ.(types.Imager).Image(t.Context(), s, tt.item.Title, before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Image, r.ran = "", nil
+			for change := range slices.Chunk(tt.change, 3) {
+				edit(t, s, change[0], change[1], change[2])
+			}
+			s.Forget()
+			if err := typ.Undo(t.Context(), s, tt.item.Title, image); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(r.ran, tt.want) {
+				t.Errorf("ran %q, want %q", r.ran, tt.want)
+			}
+		})
+	}
+}
+
+// TestRestoreCron: a crontab that the run makes, changes or removes is as it was, byte for byte.
+func TestRestoreCron(t *testing.T) {
+	job := func(title, command string) Item {
+		return managed(t, "cron", title, resource.Parameters{"command": command, "minute": "1"})
+	}
+	b := nodeOf(t, nil)
+	for _, items := range [][]Item{
+		{job("a", "true"), job("b", "true")}, {job("a", "false")}, {removal("cron[a]"), job("b", "x")}, {job("c", "y")}, {removal("cron[b]"), removal("cron[c]")},
+	} {
+		b.takenBack(items...)
+		b.apply(items...)
+	}
+}
