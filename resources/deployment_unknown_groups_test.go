@@ -176,3 +176,30 @@ func TestUnknownSelectorsLeaveIdleMembers(t *testing.T) {
 		}
 	}
 }
+
+// A critical group is deployed after every apply that succeeds: one in which it fails is an error. So it stays known in a
+// plan, and so does a group without tasks that depends on it, whatever is done there or is not known.
+func TestCriticalGroupsStayKnown(t *testing.T) {
+	t.Parallel()
+	u := newUnsettled(t)
+	prior := u.apply(u.site(nil, nil, nil, "one"))
+	late := map[string]any{"tags": []any{unknownText}}
+	some := func() map[string]any { return map[string]any{"critical": false} }
+	for name, c := range map[string]struct {
+		config map[string]tftypes.Value
+		groups string
+	}{
+		"nothing else":          {u.site(late, nil, nil, "one"), "db=DEPLOYED web=DEPLOYED"},
+		"a change":              {u.site(nil, nil, nil, "two"), "db=DEPLOYED web=DEPLOYED"},
+		"a change besides":      {u.site(late, nil, nil, "two"), "db=DEPLOYED web=DEPLOYED"},
+		"selectors":             {u.site(nil, map[string]any{"selectors": []any{map[string]any{"node_tags": []any{unknownText}}}}, nil, "two"), "db=DEPLOYED web=DEPLOYED"},
+		"dependent, no tasks":   {u.site(map[string]any{"labels": map[string]any{"a": "y"}}, nil, some(), "one"), "db=DEPLOYED web=DEPLOYED"},
+		"not critical":          {u.site(late, some(), some(), "one"), "db=? web=?"},
+		"not critical, changed": {u.site(nil, some(), nil, "two"), "db=DEPLOYED web=?"},
+	} {
+		planned, warnings, _ := u.planFrom(c.config, prior)
+		if got := shortly(t, planned["group_status"]); got != c.groups {
+			t.Errorf("%s: group_status is %s, want %s\n%s", name, got, c.groups, warnings)
+		}
+	}
+}

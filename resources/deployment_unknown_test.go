@@ -472,7 +472,7 @@ func TestUnknownMembershipHidesOnlyWhatDependsOnIt(t *testing.T) {
 			"connect": map[string]any{"transport": "local", "root": filepath.Join(folder, name)}}
 	}
 	group := func(name, criterion string, values ...any) map[string]any {
-		return map[string]any{"name": name, "critical": true, "selectors": []any{map[string]any{criterion: values}},
+		return map[string]any{"name": name, "critical": false, "selectors": []any{map[string]any{criterion: values}},
 			"success_criteria": map[string]any{"minimum_successful_nodes": 1}}
 	}
 	site := func(late map[string]any, content string, selected any) map[string]tftypes.Value {

@@ -167,6 +167,7 @@ func (w *world) take(commands []Command) {
 		switch c.Kind {
 		case Finish:
 			w.report = c.Report
+			w.checkEnd()
 		case Fail:
 			w.failed[c.Node] = true
 		case Wake:
@@ -199,6 +200,15 @@ func (w *world) take(commands []Command) {
 	}
 	if places > w.program.Parallelism || callbacks > 1 {
 		w.wrong("%d sessions and %d callbacks at once", places, callbacks)
+	}
+}
+
+// checkEnd checks what plans rely on: a critical group is deployed, or the run is an error.
+func (w *world) checkEnd() {
+	for _, g := range w.report.Groups {
+		if g.Critical && g.Stage != strategy.Deployed && slices.Contains([]Status{StatusSucceeded, StatusDegraded}, w.report.Status) {
+			w.wrong("the run %s although the critical group %s is %s", w.report.Status, g.Name, g.Stage)
+		}
 	}
 }
 
