@@ -298,14 +298,16 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 			concerned[n.Name] = true
 		}
 	}
-	ends, err := rollout.Foresee(s, p.Plan, concerned, p.Open)
+	open := p.Open
+	if p.Entities { // a callback of theirs may be in any group
+		open = make(map[string]bool)
+		for _, g := range p.Plan.Groups {
+			open[g.Name] = true
+		}
+	}
+	ends, err := rollout.Foresee(s, p.Plan, concerned, open)
 	if err != nil {
 		return out
-	}
-	if p.Entities {
-		for g := range ends.Groups {
-			ends.Groups[g] = ""
-		}
 	}
 	for _, name := range p.Names {
 		ends.Nodes[name] = ""

@@ -9,16 +9,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Foreseen is how nodes and groups will stand after a run that does not fail: by name, an empty stage for those that
-// depend on how it goes. It names every node and group that the report of the run will have a stage for.
+// Foreseen is how nodes and groups will stand after a run that ends without an error: by name, an empty stage for those
+// that depend on how it goes. It names every node and group that the report of the run will have a stage for.
 type Foreseen struct {
 	Nodes, Groups map[string]strategy.Stage
 }
 
 // Foresee returns what is certain of a plan for a site before it is run: nodes without work count as deployed, and a
-// group whose members have no work, and which depends on no group that has any, ends as its criteria judge. busy are
-// nodes that the run may work on though the plan has no work for them, open are groups that may have more members. An
-// error is that of an invalid group.
+// group whose members have no work, and which depends on no group that is open, ends as its criteria judge. A critical
+// group is deployed, or the run is an error. busy are nodes that the run may work on though the plan has no work for
+// them, open are groups that may have more members. An error is that of an invalid group.
 func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen, error) {
 	groups := s.Groups
 	if groups == nil {
@@ -43,9 +43,9 @@ func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen
 		return Foreseen{}, err
 	}
 	undecided := func(g string) bool { return out.Groups[g] == "" }
-	dependsOn := make(map[string][]string, len(groups))
+	settings := make(map[string]site.Group, len(groups))
 	for _, g := range groups {
-		dependsOn[g.Name] = g.DependsOn
+		settings[g.Name] = g
 	}
 	for { // nothing fails: what the machine says holds where there is no work
 		name, ok := m.Next()
@@ -60,7 +60,7 @@ func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen
 	}
 	for _, name := range m.Order() {
 		out.Groups[name] = m.GroupStage(name)
-		working := works[name] || open[name] || slices.ContainsFunc(dependsOn[name], undecided)
+		working := works[name] || open[name] || slices.ContainsFunc(settings[name].DependsOn, undecided)
 		for _, n := range m.Members(name) {
 			if stage, planned := out.Nodes[n]; planned && stage == "" || busy[n] {
 				out.Nodes[n], working = "", true
@@ -68,7 +68,10 @@ func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen
 				out.Nodes[n] = strategy.Deployed
 			}
 		}
-		if working {
+		switch {
+		case working && settings[name].Critical:
+			out.Groups[name] = strategy.Deployed
+		case working:
 			out.Groups[name] = ""
 		}
 	}
