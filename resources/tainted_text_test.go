@@ -32,10 +32,10 @@ func TestTextOfANodeGivenUpThatAnswers(t *testing.T) {
 	c.failingApply() // /srv is missing
 	release := s.spoil("b")
 	config(map[string]string{"/etc/motd": "hello\n"}, "a")
-	c.has(c.failingApply(), []string{"Nodes of a failed creation cannot be torn down yet"})
+	c.has(c.failingApply(), []string{"A node that was given up cannot be read"})
 	for range 2 {
 		c.has(c.changes(), []string{"must be replaced", "The creation of the site did not finish",
-			"1 node is DEPLOYED (a).", "1 node is given up (b).", "A node that is given up is torn down by the plan after the creation. An update whose steps do not tear it down forgets it.", `"failed" -> (known after apply)`},
+			"1 node is DEPLOYED (a).", "1 node is given up (b).", "A node that is given up is torn down by the plan after the creation, by the update after \"terraform untaint\", or by a destroy.", `"failed" -> (known after apply)`},
 			`"deployed"`, "tears down 1 node", "What is left:")
 		c.failingApply()
 	}
@@ -102,5 +102,99 @@ func TestTextOfAContinuationThatEndsEarly(t *testing.T) {
 	c.has(c.changes(), []string{"- two (critical): node phase: 1 change on node b: create file[/srv/x]", "because nothing is known to be applied there: a."})
 	if got := s.content("b", "etc/motd"); got != "hello\n" {
 		t.Errorf("b has %q", got)
+	}
+}
+
+// unknownLedger is what a plan says of a node b that is torn down, and whose ledger was not read.
+const unknownLedger = "b: undoes what its ledger says, which could not be read yet"
+
+// A node that a failed creation gave up, and that could not be read, stays in the state after "terraform untaint" until
+// it is torn down.
+func TestTextOfAnUntaintedNodeGivenUp(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	config := func(paths map[string]string, nodes ...string) {
+		c.configure(s.config(nodes, []string{"motd"}, files("motd", paths), ""))
+	}
+	config(map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}, "a", "b")
+	c.failingApply() // /srv is missing
+	release := s.spoil("b")
+	config(map[string]string{"/etc/motd": "hello\n"}, "a")
+	c.failingApply()
+	c.run(0, "untaint", deployment)
+	for run := 2; run <= 3; run++ {
+		text := c.changes()
+		c.shows(text, run, []string{"cleanup: tear down b"}, "b")
+		c.has(text, []string{"The plan tears down 1 node: b", unknownLedger}, "undoes 0 resources")
+		c.has(c.failingApply(), []string{`node "b" is not torn down`})
+	}
+	release()
+	c.shows(c.changes(), 4, []string{"cleanup: tear down b"}, "b")
+	c.apply()
+	c.empty()
+	if got := s.content("b", "etc/motd"); got != "-" {
+		t.Errorf("b has %q", got)
+	}
+}
+
+// A node of the site that the creation could not read is one of which nobody knows what is applied: taken out after
+// "terraform untaint", it is torn down.
+func TestTextOfAnUntaintedNodeThatCouldNotBeRead(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	config := func(nodes ...string) {
+		c.configure(s.config(nodes, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), ""))
+	}
+	config("a", "b")
+	c.failingApply() // /srv is missing
+	release := s.spoil("b")
+	c.failingApply()
+	c.run(0, "untaint", deployment)
+	s.mkdir("a", "srv")
+	config("a")
+	c.has(c.changes(), []string{"cleanup: tear down b", unknownLedger})
+	release()
+	c.apply()
+	c.empty()
+	if got := s.content("b", "etc/motd"); got != "-" {
+		t.Errorf("b has %q", got)
+	}
+}
+
+// A creation that fails only because of a node that it gives up says so in one error.
+func TestTextOfACreationThatFailsForANodeGivenUp(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	config := func(paths map[string]string, nodes ...string) {
+		c.configure(s.config(nodes, []string{"motd"}, files("motd", paths), ""))
+	}
+	config(map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}, "a", "b")
+	c.failingApply() // /srv is missing
+	s.spoil("b")
+	config(map[string]string{"/etc/motd": "hello\n"}, "a")
+	text := c.failingApply()
+	c.has(text, []string{"Error: A node that was given up cannot be read", `node "b"`, "Everything else is done",
+		"put it back into nodes"}, "The site was not rolled out", "DEPLOYED")
+	if n := strings.Count(text, "Error: "); n != 1 {
+		t.Errorf("%d errors in:\n%s", n, text)
+	}
+}
+
+// The refresh does not know whether a destroy is planned: what it says after a failed creation is true of one, too.
+func TestTextOfADestroyAfterAFailedCreation(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	c.configure(s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), ""))
+	c.failingApply() // /srv is missing
+	said, never := "An apply continues the creation, a destroy tears the site down.", []string{"The next apply continues"}
+	undone := "Destroying the deployment undoes 2 resources on 2 nodes"
+	c.has(c.changes(), []string{said}, never...)
+	c.has(c.changes("-destroy"), []string{undone}, never...)
+	c.has(c.failingApply(), []string{said}, never...)
+	c.has(c.run(0, "destroy", "-input=false", "-no-color", "-auto-approve"), []string{undone}, never...)
+	for _, node := range []string{"a", "b"} {
+		if got := s.content(node, "etc/motd"); got != "-" {
+			t.Errorf("%s has %q", node, got)
+		}
 	}
 }
