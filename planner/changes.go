@@ -171,7 +171,7 @@ func (l *taskList) unwanted(applied map[resource.ID]string, d *nodeActions) []re
 	for id, digest := range applied {
 		_, wanted := l.index[id]
 		_, runs := d.index[id]
-		if !wanted && !runs && !l.replaced[id] && id != task.LeftLocked {
+		if !wanted && !runs && !l.replaced[id] && id != task.LeftLocked && id != task.UnknownLedger {
 			r := split(id)
 			if watched(digest) {
 				r.Parameters = resource.Parameters{resource.Noop: true}

@@ -52,6 +52,7 @@ type Losses struct {
 	Removed  map[string][]resource.ID // node -> what is removed there, sorted: nodes that stay
 	Unsure   map[string]UnsureLoss    // machines that are torn down unless they are machines of the site
 	Silent   []string                 // nodes that did not answer when they were last asked
+	Unread   map[string]bool          // nodes of which nobody knows what is undone there
 }
 
 // UnsureLoss is what is undone on a machine unless it is a node at its new address.
@@ -64,8 +65,8 @@ type UnsureLoss struct {
 // returns it. Actions of plugins, and resources that were only ever looked at, do not count: they are forgotten, not
 // undone.
 func (p *Plan) Losses(applied Applied, unsure map[string]string) Losses {
-	l := Losses{TornDown: map[string][]resource.ID{}, Removed: map[string][]resource.ID{}, Unsure: map[string]UnsureLoss{},
-		Nodes: len(applied.undone())}
+	l := Destroyed(applied)
+	l.TornDown, l.Removed, l.Unsure = map[string][]resource.ID{}, map[string][]resource.ID{}, map[string]UnsureLoss{}
 	for _, phase := range p.Phases {
 		for _, t := range phase.Tasks {
 			node, isUnsure := unsure[t.Node]
@@ -86,26 +87,26 @@ func (p *Plan) Losses(applied Applied, unsure map[string]string) Losses {
 	return l
 }
 
-// Destroyed returns what the destruction of a whole site undoes.
+// Destroyed returns what the destruction of a whole site undoes. Nodes without anything are left out.
 func Destroyed(applied Applied) Losses {
-	nodes := applied.undone()
-	return Losses{TornDown: nodes, Nodes: len(nodes)}
-}
-
-// undone returns the resources that a destruction undoes: node -> resources, sorted. Nodes without any are left out.
-func (a Applied) undone() map[string][]resource.ID {
-	out := make(map[string][]resource.ID, len(a))
-	for node, resources := range a {
-		if ids := undoneOf(resources); node != Controller && len(ids) > 0 {
-			out[node] = ids
+	l := Losses{TornDown: make(map[string][]resource.ID, len(applied)), Unread: map[string]bool{}}
+	for node, resources := range applied {
+		ids, unread := undoneOf(resources), applied.Unread(node)
+		if node == Controller || len(ids) == 0 && !unread {
+			continue
+		}
+		l.TornDown[node] = ids
+		if unread {
+			l.Unread[node] = true
 		}
 	}
-	return out
+	l.Nodes = len(l.TornDown)
+	return l
 }
 
 func undoneOf(applied map[resource.ID]string) []resource.ID {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(applied)), func(id resource.ID) bool {
-		return id == task.LeftLocked || isAction(split(id).Type) || watched(applied[id])
+		return id == task.LeftLocked || id == task.UnknownLedger || isAction(split(id).Type) || watched(applied[id])
 	})
 }
 
@@ -177,7 +178,11 @@ func (l Losses) ByNode() []string {
 		for i, id := range ids {
 			names[i] = string(id)
 		}
-		line := fmt.Sprintf("%s: %s %s", cut(node), verb, count(len(ids), "resource")) + unless
+		what := count(len(ids), "resource") + unless
+		if l.Unread[node] && verb == "undoes" {
+			what = strings.TrimSuffix("what its ledger says, which is not known,"+unless, ",")
+		}
+		line := fmt.Sprintf("%s: %s %s", cut(node), verb, what)
 		if len(ids) > 0 {
 			line += ": " + list(names)
 		}

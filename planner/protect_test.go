@@ -57,6 +57,23 @@ func TestLosses(t *testing.T) {
 	}
 }
 
+// A node whose ledger could not be read counts, and what is undone there is not made up.
+func TestLossesOfUnreadLedgers(t *testing.T) {
+	applied := planner.Applied{"a": {"file[/etc/a]": "1"}, "b": {task.UnknownLedger: ""}}
+	l := planner.Destroyed(applied)
+	if l.Nodes != 2 {
+		t.Errorf("%d nodes, want 2", l.Nodes)
+	}
+	want := "a: undoes 1 resource: file[/etc/a]\nb: undoes what its ledger says, which is not known"
+	if got := strings.Join(l.ByNode(), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	l.Silent = []string{"b"}
+	if got, want := l.ByNode()[1], "b: undoes what its ledger says, which is not known, if it answers, else it stays there"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
 // A node that is known not to answer is not promised to be undone.
 func TestSilentLosses(t *testing.T) {
 	l := planner.Destroyed(planner.Applied{"a": {"file[/etc/a]": "1"}, "b": {"file[/etc/a]": "1"}, "c": {"file[/etc/a]": "1"}})

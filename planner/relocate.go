@@ -78,6 +78,12 @@ func Relocate(before, now []site.Node, applied Applied, drift Drift, reached fun
 	return there, drifted, left, errs
 }
 
+// Unread reports whether nobody knows what is applied on a node, and something may be ([task.UnknownLedger]).
+func (a Applied) Unread(node string) bool {
+	_, unread := a[node][task.UnknownLedger]
+	return unread
+}
+
 // Known reports whether a ledger said what is applied on a node. What [Relocate] expects at a new address, and what a
 // trigger has checked again, no ledger has said.
 func (a Applied) Known(node string) bool {

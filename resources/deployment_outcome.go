@@ -47,13 +47,11 @@ func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1,
 		return diags
 	}
 	m.Nodes = nodes
-	if prior != nil {
-		numbers := maps.Clone(m.ChangedNodes.Elements())
-		for _, name := range out.Kept {
-			numbers[name] = m.Run // so that the next plan prints it again
-		}
-		m.ChangedNodes = types.MapValueMust(types.Int64Type, numbers)
+	numbers := maps.Clone(m.ChangedNodes.Elements())
+	for _, name := range out.Kept {
+		numbers[name] = m.Run // so that the next plan prints it again
 	}
+	m.ChangedNodes = types.MapValueMust(types.Int64Type, numbers)
 	return diags
 }
 
@@ -61,7 +59,7 @@ func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1,
 // failed tainted, and prints what is not in the state.
 func (m *deploymentModelV1) forReplacement() {
 	numbers := make(map[string]attr.Value)
-	for name := range m.NodeStatus.Elements() {
+	for name := range m.ChangedNodes.Elements() {
 		numbers[name] = types.Int64Value(0)
 	}
 	m.Steps, m.ChangedNodes = stringList(nil), types.MapValueMust(types.Int64Type, numbers)

@@ -106,7 +106,7 @@ func TestTextOfAContinuationThatEndsEarly(t *testing.T) {
 }
 
 // unknownLedger is what a plan says of a node b that is torn down, and whose ledger was not read.
-const unknownLedger = "b: undoes what its ledger says, which could not be read yet"
+const unknownLedger = "b: undoes what its ledger says, which is not known, if it answers, else it stays there"
 
 // A node that a failed creation gave up, and that could not be read, stays in the state after "terraform untaint" until
 // it is torn down.
@@ -154,6 +154,27 @@ func TestTextOfAnUntaintedNodeThatCouldNotBeRead(t *testing.T) {
 	config("a")
 	c.has(c.changes(), []string{"cleanup: tear down b", unknownLedger})
 	release()
+	c.apply()
+	c.empty()
+	if got := s.content("b", "etc/motd"); got != "-" {
+		t.Errorf("b has %q", got)
+	}
+}
+
+// A creation that gives a node up and fails for another reason keeps what that node's ledger says.
+func TestTextOfAnUntaintedNodeGivenUpThatWasRead(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	config := func(nodes ...string) {
+		c.configure(s.config(nodes, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), `drift_detection = "off"`))
+	}
+	config("a", "b")
+	c.failingApply() // /srv is missing
+	config("a")
+	c.failingApply()
+	c.run(0, "untaint", deployment)
+	c.has(c.changes(), []string{"cleanup: tear down b", "b: undoes 1 resource: file[/etc/motd]"})
+	s.mkdir("a", "srv")
 	c.apply()
 	c.empty()
 	if got := s.content("b", "etc/motd"); got != "-" {

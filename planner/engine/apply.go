@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
-	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -76,11 +75,12 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	running := ctx
 	surveying, stop := context.WithCancel(ctx) // nodes that are slow to answer are waited for where they are worked on
 	defer stop()
+	var refused *Message
 	if prior == nil || prior.Imported {
 		if prior != nil {
 			journaled = nil // the check after the import took them over
 		}
-		refused := a.goOn(surveying, journaled)
+		refused = a.goOn(surveying, journaled)
 		if refused != nil && len(how.Replaced) == 0 {
 			out.Messages = append(out.Messages, refused)
 			out.add(a.finish(ctx, string(rollout.StatusFailed), "nothing was touched: "+refused.Detail))
@@ -125,12 +125,14 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	a.Services.Learn(out.State.Values)
 	out.State.Services, out.Services, out.Done = a.Services.State(), a.Services, a.did
 	out.add(a.history(context.WithoutCancel(ctx), a.Services))
-	if wrong := out.Failed() || len(a.Services.RolledBack()) > 0; wrong && prior == nil && !out.failed() {
+	if refused == nil {
+		out.report(ctx, report)
+	}
+	out.reportRollbacks(a.Services)
+	if prior == nil && out.Failed() && !out.failed() {
 		report.Status, out.Status = rollout.StatusFailed, Failed // Terraform takes every creation with an error for one
 	}
 	out.add(a.finish(ctx, string(report.Status), report.String()))
-	out.report(ctx, report)
-	out.reportRollbacks(a.Services)
 	out.nameRun(a.id)
 	return out
 }
@@ -210,17 +212,21 @@ func (a *application) goOn(ctx context.Context, journaled []services.Revision) (
 	options := a.options
 	options.Prepared = rollout.Prepared(a.Plan)
 	surveys := rollout.Survey(ctx, a.Site.Nodes, nil, a.Site.Name, options)
-	if owned := refusals(surveys); owned != "" {
-		return &Message{Summary: ownedElsewhere, Detail: owned + "\n\nNothing was touched."}
-	}
 	for node, found := range surveys {
-		// One that does not answer now fails where it is worked on; what one has that answers later is in the next plan.
-		if len(found.Ledger) > 0 {
+		// One that cannot be read now fails where it is worked on; what one has that answers later is in the next plan.
+		switch {
+		case len(found.Ledger) > 0:
 			left[node] = found.Ledger
+		case found.Error != nil && options.Prepared[node] && slices.ContainsFunc(a.how.Replaced,
+			func(n site.Node) bool { return n.Name == node }):
+			left[node] = unknownLedger()
 		}
 	}
 	if a.prior == nil { // a check that follows an import took them over
 		a.past.Applied = left
+	}
+	if owned := refusals(surveys); owned != "" {
+		return &Message{Summary: ownedElsewhere, Detail: owned + "\n\nNothing was touched."}
 	}
 	if len(left) > 0 {
 		again.Applied = left.Unfinished()
@@ -357,13 +363,20 @@ func (a *application) giveUp(ctx context.Context, out *Outcome) {
 	if len(nodes) == 0 {
 		return
 	}
+	own := make(map[string]site.Connection, len(a.how.Replaced))
+	for _, n := range a.how.Replaced {
+		own[n.Name] = n.Connection
+	}
 	wanted := slices.Collect(maps.Values(a.options.Machines.Known()))
 	found := rollout.Survey(ctx, nodes, nil, a.Site.Name,
 		rollout.Options{Executor: a.options.Executor, Parallelism: a.how.Parallelism, RunID: a.id})
-	answered := func(n site.Node) bool { return found[n.Name].Reachable && found[n.Name].Error != nil }
-	again := slices.ContainsFunc(nodes, answered)
-	if again { // what is there is not known, and a creation that succeeds has no nodes in the state but those of its site
-		out.fail("Nodes of a failed creation cannot be torn down yet", "%s", firstReason(nodes, answered, found))
+	fails := out.failed() || out.Failed() || len(a.Services.RolledBack()) > 0
+	for _, n := range nodes { // a creation that succeeds has no nodes in the state but those of its site
+		if survey := found[n.Name]; survey.Reachable && survey.Error != nil {
+			out.failUnread(n.Name, survey.Error, fails)
+			fails = true
+			break
+		}
 	}
 	var lines []string
 	for _, n := range nodes {
@@ -371,23 +384,23 @@ func (a *application) giveUp(ctx context.Context, out *Outcome) {
 		switch {
 		case survey.Error == nil && len(survey.Ledger) == 0, slices.ContainsFunc(wanted, survey.Identity.Same):
 			continue
-		case out.failed(), again:
-			lines = append(lines, fmt.Sprintf("node %q stays in the state, but for the secrets of its own connect", n.Name))
-			out.keep(n.Name, n.Name)
-			continue
-		case survey.Error != nil:
+		case survey.Error != nil && !fails:
 			lines = append(lines, fmt.Sprintf("node %q cannot be asked, and is forgotten: put it back, apply, and take it "+
 				"out again to have it torn down: %v", n.Name, survey.Error))
 			continue
+		case survey.Error != nil:
+			survey.Ledger = unknownLedger()
 		}
-		if out.State.Given == nil {
-			out.State.Given = map[string]site.Node{}
+		out.State.Applied[n.Name] = survey.Ledger
+		if survey.Identity.Running() {
+			out.State.Machines[n.Name] = survey.Identity
 		}
-		if out.State.Machines == nil {
-			out.State.Machines = map[string]converge.Identity{}
+		if fails {
+			lines = append(lines, fmt.Sprintf("node %q stays in the state, but for the secrets of its own connect", n.Name))
+			out.keep(n.Name, n.Name, own[n.Name])
+			continue
 		}
-		out.State.Applied[n.Name], out.State.Given[n.Name] = survey.Ledger, n
-		out.State.Machines[n.Name] = survey.Identity
+		out.State.give(n)
 		lines = append(lines, fmt.Sprintf("node %q is torn down by the next plan", n.Name))
 	}
 	if len(lines) > 0 {
@@ -395,6 +408,19 @@ func (a *application) giveUp(ctx context.Context, out *Outcome) {
 			"What it applied there is still there:\n%s", strings.Join(lines, "\n"))
 	}
 }
+
+// failUnread fails a creation because of a node that it gives up and that answers: what is there is not known.
+func (o *Outcome) failUnread(node string, why error, fails bool) {
+	done := "Everything else is done, but the creation fails, because only a failed one keeps the node in the state. "
+	if fails {
+		done = ""
+	}
+	o.fail("A node that was given up cannot be read", "node %q, which is not in the configuration any more, is to be "+
+		"torn down, and answers: %v. %sFix that and apply again, or put it back into nodes", node, why, done)
+}
+
+// unknownLedger is what is applied on a node that was worked on and cannot be read.
+func unknownLedger() map[resource.ID]string { return map[resource.ID]string{task.UnknownLedger: ""} }
 
 // notAmong returns the nodes that others do not have, neither by name nor by address.
 func notAmong(nodes, others []site.Node) []site.Node {
@@ -422,11 +448,4 @@ func (s State) LeftBehind(nodes, now []site.Node) (m Messages) {
 				"put the nodes back, apply, and take them out again.\n%s", strings.Join(FirstLines(lines), "\n"))
 	}
 	return m
-}
-
-// firstReason returns why the first of the nodes that answered could not be read, and what to do.
-func firstReason(nodes []site.Node, answered func(site.Node) bool, found map[string]rollout.NodeSurvey) string {
-	n := nodes[slices.IndexFunc(nodes, answered)]
-	return fmt.Sprintf("node %q, which is not in the configuration any more, answers and cannot be worked on: %v. "+
-		"Apply again when it can.", n.Name, found[n.Name].Error)
 }

@@ -45,11 +45,16 @@ type Outcome struct {
 
 func (o *Outcome) failed() bool { return o.Status == Failed || o.Status == Interrupted }
 
-func (o *Outcome) keep(name, was string) {
+// keep keeps a node that left the site and is still to be torn down: its name, its name before, and its own connection,
+// whose secrets only the remembered state may have.
+func (o *Outcome) keep(name, was string, own site.Connection) {
 	if o.Kept == nil {
 		o.Kept = map[string]string{}
 	}
-	o.Kept[name] = was
+	if o.State.Departed == nil {
+		o.State.Departed = map[string]Credentials{}
+	}
+	o.Kept[name], o.State.Departed[name] = was, CredentialsOf(own)
 }
 
 // conclude turns the report of a run into what to remember of nodes and groups.
@@ -117,10 +122,7 @@ func (a *application) concludeDeparted(state *State, report rollout.Report) {
 	}
 	for name, n := range a.past.Given {
 		if _, here := report.Nodes[name]; !here && len(state.Applied[name]) > 0 {
-			if state.Given == nil {
-				state.Given = map[string]site.Node{}
-			}
-			state.Given[name] = n
+			state.give(n)
 		}
 	}
 }
@@ -185,21 +187,16 @@ func (a *application) keepDeparted(out *Outcome, report rollout.Report) {
 			out.State.Machines[name] = id
 		}
 		if i < waiting && prior >= 0 {
-			if out.State.Given == nil {
-				out.State.Given = map[string]site.Node{}
-			}
 			n := a.prior.Nodes[prior]
 			n.Name = name
-			out.State.Given[name] = n
+			out.State.give(n)
 			continue
 		}
-		out.keep(name, was[name])
-		if out.State.Departed == nil {
-			out.State.Departed = map[string]Credentials{}
-		}
+		var own site.Connection
 		if prior >= 0 {
-			out.State.Departed[name] = CredentialsOf(a.prior.Nodes[prior].Connection)
+			own = a.prior.Nodes[prior].Connection
 		}
+		out.keep(name, was[name], own)
 	}
 }
 

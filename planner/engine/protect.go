@@ -137,7 +137,7 @@ func (s Shown) Unfinished(prior Prior, was site.Site, o Settings) (m Messages) {
 		}
 		byStage[stage] = append(byStage[stage], n.Name)
 		failed := stage == string(strategy.Failed) || slices.Contains(s.Unreachable, n.Name)
-		if wanted && failed && applied[n.Name] == nil {
+		if wanted && failed && (len(applied[n.Name]) == 0 || applied.Unread(n.Name)) {
 			unknown = append(unknown, n.Name)
 		}
 	}
@@ -151,8 +151,8 @@ func (s Shown) Unfinished(prior Prior, was site.Site, o Settings) (m Messages) {
 		fmt.Fprintf(&stand, "%d %s %s (%s).\n", len(byStage[stage]), are, stage, namesOf(byStage[stage]))
 	}
 	if byStage[givenUp] != nil {
-		stand.WriteString("A node that is given up is torn down by the plan after the creation. An update whose steps do not " +
-			"tear it down forgets it.\n")
+		stand.WriteString("A node that is given up is torn down by the plan after the creation, by the update after " +
+			"\"terraform untaint\", or by a destroy.\n")
 	}
 	if p, _ := Plan(&prior, was, o); p != nil && len(p.Lines()) > 0 {
 		stand.WriteString("\nWhat is left:\n\n" + stepsOf(p.Lines()))
@@ -162,9 +162,9 @@ func (s Shown) Unfinished(prior Prior, was site.Site, o Settings) (m Messages) {
 			namesOf(unknown))
 	}
 	m.warn("The creation of the site did not finish", "%s", stand.String()+
-		"\nThe next apply continues the creation. Nothing is torn down where Terraform says that the deployment is tainted "+
-		"and must be replaced. Such a plan shows the whole creation; \"terraform untaint\" makes it an update, whose own "+
-		"warnings say what it tears down. \"terraform destroy\" tears the site down."+
+		"\nAn apply continues the creation, a destroy tears the site down. Nothing is torn down where Terraform says that "+
+		"the deployment is tainted and must be replaced. Such a plan shows the whole creation; \"terraform untaint\" makes "+
+		"it an update, whose own warnings say what it tears down."+
 		"\n\nLeave site as it is until the creation has finished: under another name a new site begins, and what is applied "+
 		"stays on the nodes as it is; after \"terraform untaint\" the old site is torn down first.")
 	return m

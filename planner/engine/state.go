@@ -146,6 +146,14 @@ func (s State) WithGiven(nodes []site.Node) []site.Node {
 	return out
 }
 
+// give remembers a node that was given up and is still to be torn down.
+func (s *State) give(n site.Node) {
+	if s.Given == nil {
+		s.Given = map[string]site.Node{}
+	}
+	s.Given[n.Name] = n
+}
+
 // machinesOf returns which machines nodes are, of those that have not moved: what is known belongs to the address under
 // which it was seen, and not to the name. before are the nodes of the prior state; all nodes carry the connections that
 // count for them.
@@ -168,7 +176,7 @@ func (s State) machinesOf(before, now []site.Node) map[string]converge.Identity 
 // reached reports whether a run or refresh reached a node at the address that it has in the state.
 func (s State) reached(node string) bool {
 	_, seen := s.Machines[node]
-	return seen || s.Applied.Known(node)
+	return seen || s.Applied.Known(node) || s.Applied.Unread(node)
 }
 
 // apart reports whether two nodes were seen to be two machines.

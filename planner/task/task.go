@@ -52,6 +52,10 @@ const (
 // applied there.
 const LeftLocked resource.ID = "lock[node]"
 
+// UnknownLedger marks a node on which something may be applied that no ledger said, because the node was worked on once
+// and could not be read since: a resource with this id and an empty digest is among what is applied there.
+const UnknownLedger resource.ID = "ledger[node]"
+
 // Task is the unit of work: one configuration resource on one node, an action on one node, a callback on the
 // controller, or the preparation, unlocking or tear-down of one node.
 type Task struct {
