@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
+	"github.com/hashicorp/terraform-plugin-testing/plancheck"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 )
 
@@ -29,6 +30,31 @@ func TestSelectorWithTypo(t *testing.T) {
 		{Config: typo, ExpectError: wrapped(`(?s)tears down 3 of 3 nodes: a, b, c.*max_torn_down_nodes = 3`)},
 		{Config: s.selecting("web", motd, "", nodes...), Check: s.has("a", "etc/motd", "one"), ConfigPlanChecks: nothingPlanned()},
 	}, s.gone("a", "b", "c"))
+}
+
+// Without protect, one node may go, and no more: whichever way they leave.
+func TestProtectByDefault(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c", "d", "e")
+	motd := files("motd", map[string]string{"/etc/motd": "one"})
+	group := func(name, nodes string) string {
+		return fmt.Sprintf("{ name = %q, critical = true, selectors = [{ node_names = [%s] }] }, ", name, nodes)
+	}
+	first, second := group("one", `"a", "b"`), group("two", `"c", "d", "e", "x", "y"`)
+	site := func(groups string, nodes ...string) string { return s.on(motd, "groups = ["+groups+"]\n", nodes...) }
+	all := []string{"a=a", "b=b", "c=c", "d=d", "e=e"}
+	kept := resource.ComposeTestCheckFunc(s.has("a", "etc/motd", "one"), s.has("c", "etc/motd", "one"), s.has("d", "etc/motd", "one"))
+	run(t, []resource.TestStep{
+		{Config: site(first+second, all...)},
+		{Config: site(first + second), ExpectError: wrapped(`(?s)tears down 5 of 5 nodes: a, b, c, d, e.*max_torn_down_nodes = 5`)},
+		{Config: site(first, all...), ExpectError: wrapped(`(?s)tears down 3 of 5 nodes: c, d, e.*max_torn_down_nodes = 3`)},
+		{Config: site(first+group("two", `"c", "f"`), all...), ExpectError: wrapped(`(?s)tears down 2 of 5 nodes: d, e`)},
+		{Config: site(first+second, all[:3]...), ExpectError: wrapped(`(?s)tears down 2 of 5 nodes: d, e`)},
+		{Config: site(first+second, all[:4]...), Check: resource.ComposeTestCheckFunc(kept, s.gone("e"))}, // one of five
+		{Config: site(first+second, "a=a", "b=b", "x=c", "y=d"), Check: kept},                             // other names
+		{Config: site(first+second, "a=a", "b=b", "c=c", "d=d"), ConfigPlanChecks: resource.ConfigPlanChecks{
+			PreApply: []plancheck.PlanCheck{noWork()}}, Check: kept},
+		{Config: site("", "a=a", "b=b", "c=c", "d=d"), ExpectError: wrapped(`(?s)tears down 4 of 4 nodes: a, b, c, d`)},
+	}, s.gone("a", "b", "c", "d"))
 }
 
 // What a plan takes away is counted in a warning, with the nodes and what is undone on each.
