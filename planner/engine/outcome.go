@@ -85,7 +85,6 @@ func (a *application) conclude(out *Outcome, report rollout.Report) {
 			state.Applied[node] = ledger
 		}
 	}
-	a.wait(stages)
 	out.Nodes = nodeStages(a.Site.Nodes, stages)
 	a.concludeDeparted(&state, report)
 	out.State = state

@@ -157,6 +157,9 @@ func (p *Planned) Busy() map[string]bool {
 			}
 		}
 	}
+	for _, node := range p.Plan.Waiting {
+		delete(busy, node)
+	}
 	return busy
 }
 

@@ -99,18 +99,7 @@ func (p *Planned) Foresee() (nodes, groups map[string]string) {
 	if err != nil {
 		return nil, nil
 	}
-	nodes = stages(ends.Nodes)
-	p.wait(nodes)
-	return nodeStages(p.Site.Nodes, nodes), stages(ends.Groups)
-}
-
-// wait sets the stage of the nodes that have work outside of the limit.
-func (p *Planned) wait(stages map[string]string) {
-	for _, name := range p.Plan.Waiting {
-		if _, member := stages[name]; member {
-			stages[name] = string(strategy.NotStarted)
-		}
-	}
+	return nodeStages(p.Site.Nodes, stages(ends.Nodes)), stages(ends.Groups)
 }
 
 // andWaiting adds the nodes that left the site and wait outside of the limit.

@@ -13,6 +13,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -384,6 +385,11 @@ func (d *driver) complete(end *run.Report) {
 	}
 	for n, stage := range end.Alone {
 		d.note(n, func(r *NodeReport) { r.Stage = stage })
+	}
+	for _, n := range d.plan.Waiting {
+		if _, member := r.Nodes[n]; member {
+			d.note(n, func(r *NodeReport) { r.Stage, r.Waits = strategy.NotStarted, true })
+		}
 	}
 	for n := range r.Nodes {
 		d.note(n, func(r *NodeReport) {

@@ -75,5 +75,10 @@ func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen
 			out.Groups[name] = ""
 		}
 	}
+	for _, n := range p.Waiting {
+		if out.Nodes[n] == strategy.Deployed {
+			out.Nodes[n] = strategy.NotStarted
+		}
+	}
 	return out, m.Err()
 }

@@ -59,6 +59,7 @@ type Report struct {
 type NodeReport struct {
 	Group     string         // the last group that worked on it; the first one that holds it when none did
 	Stage     strategy.Stage // DEPLOYED also when there was nothing to do
+	Waits     bool           // it has work, and lies outside of the plan's limit
 	Attempted bool           // a catalog was sent, so the node may have changed
 	Reachable bool           // it answered; false also when it was not asked
 	// why its last session could not do its work: wraps *converge.SessionError, a transport error, *TimeLimitError or
@@ -242,13 +243,16 @@ func (r Report) String() string {
 		b.WriteString("nodes:\n")
 	}
 	byStage := map[strategy.Stage][]string{}
-	var idle []string
+	var idle, waiting []string
 	for _, n := range slices.Sorted(maps.Keys(r.Nodes)) {
-		if r.Nodes[n].idle() {
+		switch {
+		case r.Nodes[n].idle():
 			idle = append(idle, n)
-			continue
+		case r.Nodes[n].Waits:
+			waiting = append(waiting, n)
+		default:
+			byStage[r.Nodes[n].Stage] = append(byStage[r.Nodes[n].Stage], n)
 		}
-		byStage[r.Nodes[n].Stage] = append(byStage[r.Nodes[n].Stage], n)
 	}
 	stageOf := func(stage string, nodes []string) {
 		if len(nodes) > 0 {
@@ -256,6 +260,7 @@ func (r Report) String() string {
 				andMore(nodes, " "))
 		}
 	}
+	stageOf(string(strategy.NotStarted)+" (outside of the limit)", waiting)
 	for _, s := range stages {
 		stageOf(string(s), byStage[s])
 		if s == strategy.Deployed {
