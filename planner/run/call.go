@@ -429,7 +429,7 @@ func (m *Machine) start(ch *chain, s Session, purpose Purpose) {
 		m.number++
 		ch.number = m.number
 	}
-	id := ID{1, ch.number, purpose, ch.losses + 1}
+	id := ID{m.pass, ch.number, purpose, ch.losses + 1}
 	m.running[id] = ch
 	ch.last, ch.purpose = s, purpose
 	out := Command{Kind: Start, ID: id, Session: s, Call: c.name, Group: c.groupName(), Node: s.Node, Phase: s.Phase,

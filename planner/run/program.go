@@ -43,6 +43,7 @@ type Settings struct {
 	// Windows are the groups with a maintenance window -> when it is open, in order, as far as the run may take.
 	Windows    map[string][]site.Interval
 	EndAtPause bool // a run that would have to wait for a maintenance window ends
+	Asks       bool // the run asks for another pass after each one: a rollback of services, for example
 }
 
 // Group is a group with what the plan knows of it.

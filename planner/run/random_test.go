@@ -108,10 +108,10 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 
 // world executes commands at random and checks them.
 type world struct {
+	scenario
 	r       *rand.Rand
 	program Program
 	groups  map[string]Group
-	faults  int // of 100 sessions
 
 	clock   time.Time
 	running []Command
@@ -124,12 +124,15 @@ type world struct {
 	batches map[string]int  // group -> the last batch of which a session started; one more: behind all
 	healthy map[string]int  // node -> health checks that succeeded
 	soaked  map[string]int  // group -> soaks that ended
-	failed  map[string]bool // nodes that get nothing more
+	failed  map[string]bool // nodes that get nothing more in the pass
+	spent   map[string]bool // nodes that failed, in any pass
 	stopped bool
 	gaveUp  bool
 	wake    time.Time // zero: no timer is set
 	again   time.Time // when the session that was lost last is tried again
-	report  *Report
+	report  *Report   // of the pass that is over
+	over    bool      // and so is the run
+	pass    int
 	ended   string // the session that the last event ended
 	kinds   map[string]int
 }
@@ -161,15 +164,16 @@ func (w *world) wrong(format string, args ...any) {
 func (w *world) take(commands []Command) {
 	for _, c := range commands {
 		w.kinds[string(c.Kind)]++
-		if w.report != nil {
+		if w.over || w.report != nil && c.Kind != Finish {
 			w.wrong("%+v after the end", c)
 		}
 		switch c.Kind {
-		case Finish:
+		case NextPass:
 			w.report = c.Report
-			w.checkEnd()
+		case Finish:
+			w.report, w.over = c.Report, true
 		case Fail:
-			w.failed[c.Node] = true
+			w.failed[c.Node], w.spent[c.Node] = true, true
 		case Wake:
 			if !c.Until.After(w.clock) || w.program.EndAtPause && c.Until.After(w.again) {
 				w.wrong("a timer for %s is set at %s", c.Until, w.clock)
@@ -235,7 +239,7 @@ func (w *world) check(c Command) {
 	if c.ID.Purpose == UnlockAfter && !w.locked[n] {
 		w.wrong("%s is unlocked, and is not locked", n)
 	}
-	if may := w.program.MayFail; may != nil && len(w.failed) > *may && c.Session.Kind != Separation {
+	if may := w.program.MayFail; may != nil && len(w.spent) > *may && c.Session.Kind != Separation {
 		w.kinds["after the budget"]++
 		if c.ID.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
 			(c.Session.Kind != Check || w.calls[n] != c.Group+"deploy") {
@@ -344,6 +348,9 @@ func (w *world) checkBatch(g Group, c Command) {
 // event ends a random session, or stops the run.
 func (w *world) event() Event {
 	w.ended = ""
+	if w.report != nil {
+		return w.planned()
+	}
 	i := slices.IndexFunc(w.running, func(c Command) bool { return c.ID == w.settled })
 	settled := i >= 0
 	switch {
@@ -388,7 +395,7 @@ func (w *world) event() Event {
 		}
 		sent := c.Session.Kind != Callback || c.ID.Purpose != Work
 		if c.Node != "" && c.Session.Kind != TearDown && (sent || e.Result.Outcome == Failed) {
-			w.failed[c.Node] = true
+			w.failed[c.Node], w.spent[c.Node] = true, true
 		}
 	}
 	if c.Session.Kind == Check && c.ID.Purpose == Work && e.Result.Outcome == Succeeded {
@@ -442,7 +449,7 @@ func randomScenario(seed uint64) scenario {
 	s, p := randomSite(r)
 	sc := scenario{site: s, plan: p, faults: r.IntN(3) * r.IntN(15), draws: seed, settings: Settings{
 		Parallelism: 1 + r.IntN(8), ParallelGroups: 1 + r.IntN(3), Departed: map[string]bool{"old1": true, "old3": true}}}
-	sc.settings.EndAtPause = r.IntN(2) == 0
+	sc.settings.EndAtPause, sc.settings.Asks = r.IntN(2) == 0, r.IntN(4) == 0
 	for _, g := range s.Groups {
 		if r.IntN(4) == 0 {
 			sc.settings.Windows = randomWindow(r, sc.settings.Windows, g.Name)
@@ -484,18 +491,9 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 	if err != nil {
 		return nil, violation(err.Error())
 	}
-	w := &world{r: rand.New(rand.NewPCG(sc.draws, 12)), program: program, groups: map[string]Group{}, faults: sc.faults,
-		locked: map[string]bool{}, owed: map[string]bool{}, reached: map[string]int{}, calls: map[string]string{},
-		failed: map[string]bool{}, kinds: kinds, batches: map[string]int{}, healthy: map[string]int{},
-		soaked: map[string]int{}, losses: map[ID]loss{}}
-	for _, g := range program.Groups {
-		w.groups[g.Name] = g
-	}
-	for name, sessions := range program.Deploy {
-		if slices.ContainsFunc(sessions, func(s Session) bool { return s.Kind == Unlock }) {
-			w.locked[name] = true
-		}
-	}
+	w := &world{r: rand.New(rand.NewPCG(sc.draws, 12)), scenario: sc, spent: map[string]bool{}, kinds: kinds,
+		losses: map[ID]loss{}}
+	w.begin(program)
 	m, again := New(program), New(program)
 	for e := (Event{Kind: Begin}); ; e = w.event() {
 		trace = append(trace, strings.TrimSpace(fmt.Sprint(e.Kind, " ", w.ended, " ", e.Result.Outcome, " ", e.Result.Lock)))
@@ -507,19 +505,57 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 		if more := m.Handle(e, w.clock); e.Kind == Ended && len(more) > 0 {
 			w.wrong("an event that came twice gave %+v", more)
 		}
-		if w.take(commands); w.report != nil {
-			break
+		before := w.report
+		if w.take(commands); w.report != nil && before == nil {
+			w.end()
+		} else if before != nil && !reflect.DeepEqual(w.report, before) {
+			w.wrong("the run ends with %+v, its last pass with %+v", w.report, before)
+		}
+		if w.over {
+			return trace, ""
 		}
 	}
-	w.end()
-	return trace, ""
+}
+
+// begin starts a pass.
+func (w *world) begin(p Program) {
+	if w.pass++; w.pass > 1 {
+		p.MayFail = w.program.MayFail
+	}
+	w.program, w.groups, w.report = p, map[string]Group{}, nil
+	w.locked, w.owed, w.reached, w.calls = map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]string{}
+	w.failed, w.batches, w.healthy, w.soaked = map[string]bool{}, map[string]int{}, map[string]int{}, map[string]int{}
+	for _, g := range p.Groups {
+		w.groups[g.Name] = g
+	}
+	for name, sessions := range p.Deploy {
+		if slices.ContainsFunc(sessions, func(s Session) bool { return s.Kind == Unlock }) {
+			w.locked[name] = true
+		}
+	}
+}
+
+// planned plans another pass, of some of the phases, or none.
+func (w *world) planned() Event {
+	e := Event{Kind: Planned, ID: ID{Pass: w.pass + 1}}
+	if w.pass == 3 || w.r.IntN(2) == 0 {
+		return e
+	}
+	phases := slices.DeleteFunc(slices.Clone(w.plan.Phases), func(planner.Phase) bool { return w.r.IntN(3) == 0 })
+	program, err := Compile(w.site, planFor(w.site, phases), w.settings)
+	if err != nil {
+		w.wrong("another pass: %v", err)
+	}
+	w.begin(program)
+	e.Program = &program
+	return e
 }
 
 // end checks how the run ended.
 func (w *world) end() {
 	switch {
-	case w.report.BudgetSpent != (w.program.MayFail != nil && len(w.failed) > *w.program.MayFail):
-		w.wrong("%d nodes failed, and the budget is spent: %v", len(w.failed), w.report.BudgetSpent)
+	case w.report.BudgetSpent != (w.program.MayFail != nil && len(w.spent) > *w.program.MayFail):
+		w.wrong("%d nodes failed, and the budget is spent: %v", len(w.spent), w.report.BudgetSpent)
 	case w.report.BudgetSpent && w.report.Status != StatusFailed && w.report.Status != StatusInterrupted:
 		w.wrong("the budget is spent, and the run %s", w.report.Status)
 	case len(w.owed) > 0:
@@ -538,6 +574,7 @@ func (w *world) end() {
 			w.wrong("the run succeeded, and %s is %s", g.Name, r.Stage)
 		}
 	}
+	w.checkEnd()
 	w.kinds["status "+string(w.report.Status)]++
 	for _, g := range w.report.Groups {
 		w.kinds["not started"] += len(g.NotStarted)
@@ -597,7 +634,7 @@ func TestRandomRuns(t *testing.T) {
 	if median(sizes, 0) < 12 || median(sizes, 1) < 3 {
 		t.Error("the median run must have at least 12 nodes and 3 groups")
 	}
-	for _, kind := range []string{"event begin", "event ended", "event lost", "retry", "settle",
+	for _, kind := range []string{"event begin", "event ended", "event lost", "event planned", "retry", "settle",
 		"event stop", "event give up", "start", "fail", "warn",
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
 		"left locked", "after the brake", "after the budget", "stopped by the budget", "not started", "batch",

@@ -37,11 +37,12 @@ import (
 // Event is what happened.
 type Event struct {
 	Kind   EventKind
-	ID     ID // of the session that ended or was lost, as its command gave it; others are ignored
+	ID     ID // of the session that ended or was lost, or of the pass, as the command gave it; others are ignored
 	Result Result
 	// Twice are the nodes of the site that are the same machine as another one, as far as anyone knows now. Nothing is
 	// done on them, and the run fails; nil: no news.
-	Twice []string
+	Twice   []string
+	Program *Program // of Planned
 }
 
 // EventKind is the kind of an event.
@@ -55,6 +56,9 @@ const (
 	Stop   EventKind = "stop"    // nothing is started any more, except what unlocks a node
 	GiveUp EventKind = "give up" // running sessions are given up
 	Woken  EventKind = "woken"   // the time of the last Wake has come
+	// Planned answers NextPass: the run goes on with Program, whose failure budget is that of the first pass, or ends
+	// when there is none.
+	Planned EventKind = "planned"
 )
 
 // ID names a session of a run.
@@ -117,7 +121,7 @@ const (
 // Command is what is to be done now.
 type Command struct {
 	Kind    CommandKind
-	ID      ID // of a session that starts, is tried again or is settled
+	ID      ID // of a session that starts, is tried again or is settled; the next pass
 	Session Session
 	Window  bool      // the lock and unlock commands of its group are part of the session
 	Keep    bool      // it leaves the node locked
@@ -153,9 +157,10 @@ const (
 	GroupFinished CommandKind = "group_finished"
 	Pause         CommandKind = "pause" // of a group, because of Text
 
-	Removed CommandKind = "removed" // record how the tear-down of a node ended; Err: why it was not started
-	Depart  CommandKind = "depart"  // report how the tear-down of a node that left ended
-	Finish  CommandKind = "finish"  // the run is over, see Report
+	Removed  CommandKind = "removed"   // record how the tear-down of a node ended; Err: why it was not started
+	Depart   CommandKind = "depart"    // report how the tear-down of a node that left ended
+	NextPass CommandKind = "next_pass" // plan what follows the pass that Report is of, and give Planned
+	Finish   CommandKind = "finish"    // the run is over, see Report: of its last pass
 )
 
 // Purpose is what a session is for.
@@ -230,7 +235,8 @@ type Machine struct {
 	at   time.Time
 	out  []Command // of the event that is handled
 
-	part    part // of the run that is under way
+	pass    int  // from 1
+	part    part // of the pass that is under way
 	next    int  // the next phase of the part
 	goOn    bool // groups may be started
 	calls   []*call
@@ -249,11 +255,11 @@ type Machine struct {
 	twice     []string
 	stopped   bool
 	gaveUp    bool
-	failures  int    // nodes that failed
-	spent     bool   // more of them than may fail: nothing new is started
-	cut       bool   // something was left out because the run was stopped
-	halted    error  // why no group was started
-	worst     Status // of what the walk does not see: degraded, failed, or empty
+	failed    map[string]bool // nodes that failed, in any pass
+	spent     bool            // more of them than may fail: nothing new is started
+	cut       bool            // something was left out because the run was stopped
+	halted    error           // why no group was started
+	worst     Status          // of what the walk does not see: degraded, failed, or empty
 	outside   []PhaseReport
 	removed   map[string]Removal
 	unstarted map[string][]string  // group -> nodes that its brake kept from being started
@@ -272,6 +278,7 @@ const (
 	inGroups
 	afterGroups
 	cleanup
+	asking // for the next pass
 	over
 )
 
@@ -290,7 +297,7 @@ func New(p Program) *Machine {
 		p.Parallelism = DefaultParallelism
 	}
 	p.ParallelGroups = max(p.ParallelGroups, 1)
-	m := &Machine{p: p, running: map[ID]*chain{}, free: p.Parallelism, goOn: true, nodes: map[string]*node{},
+	m := &Machine{p: p, pass: 1, failed: map[string]bool{}, running: map[ID]*chain{}, free: p.Parallelism, goOn: true, nodes: map[string]*node{},
 		locked: map[string]bool{}, windows: map[string]bool{}, later: nodesOf(p.After), recorded: map[string]bool{},
 		removed: map[string]Removal{}, unstarted: map[string][]string{},
 		paused: map[string]bool{}, opensAt: map[string]time.Time{}}
@@ -342,6 +349,10 @@ func (m *Machine) Handle(e Event, at time.Time) []Command {
 		m.stopped, m.gaveUp, m.regroup = true, true, m.regroup || m.waiting
 	case Woken:
 		m.regroup = m.regroup || m.waiting
+	case Planned:
+		if m.part == asking && e.ID.Pass == m.pass+1 {
+			m.nextPass(e.Program)
+		}
 	case Ended:
 		if ch := m.running[e.ID]; ch != nil {
 			delete(m.running, e.ID)
@@ -353,9 +364,26 @@ func (m *Machine) Handle(e Event, at time.Time) []Command {
 		}
 	case Begin:
 	}
-	for m.part != over && m.advance() {
+	for m.part < asking && m.advance() {
 	}
 	return m.out
+}
+
+// nextPass starts another pass, or ends the run. What failed, and that the run is stopped, counts in all passes.
+func (m *Machine) nextPass(p *Program) {
+	if p == nil {
+		m.part = over
+		m.do(Command{Kind: Finish, Report: m.report()})
+		return
+	}
+	next := New(*p)
+	next.p.MayFail, next.pass = m.p.MayFail, m.pass+1
+	next.failed, next.spent = m.failed, m.spent
+	if m.spent {
+		next.failRun(true)
+	}
+	next.stopped, next.gaveUp, next.twice, next.wake, next.at = m.stopped, m.gaveUp, m.twice, m.wake, m.at
+	*m = *next
 }
 
 // advance starts what may start and ends what is over. It reports whether anything changed that lets more start or end.
@@ -390,9 +418,9 @@ func (m *Machine) advance() bool {
 		m.phaseAfter()
 	case cleanup:
 		m.finish()
-	case over:
+	case asking, over:
 	}
-	return m.part != over
+	return m.part < asking
 }
 
 // do adds a command.
@@ -416,12 +444,12 @@ func (m *Machine) failRun(critical bool) {
 
 // nodeFailed notes that a node failed. What is torn down does not count.
 func (m *Machine) nodeFailed(name string) {
-	if n := m.node(name); name != "" && !n.failed {
-		n.failed = true
-		m.failures++
-		if m.spent = m.p.MayFail != nil && m.failures > *m.p.MayFail; m.spent {
-			m.failRun(true)
-		}
+	if name == "" {
+		return
+	}
+	m.node(name).failed, m.failed[name] = true, true
+	if m.spent = m.p.MayFail != nil && len(m.failed) > *m.p.MayFail; m.spent {
+		m.failRun(true)
 	}
 }
 
@@ -509,9 +537,18 @@ func (m *Machine) remaining() {
 	}
 }
 
-// finish ends the run.
+// finish ends the pass, and the run when nothing follows.
 func (m *Machine) finish() {
-	m.part = over
+	if m.part = over; m.p.Asks {
+		m.part = asking
+		m.do(Command{Kind: NextPass, ID: ID{Pass: m.pass + 1}, Report: m.report()})
+		return
+	}
+	m.do(Command{Kind: Finish, Report: m.report()})
+}
+
+// report returns how the pass ended.
+func (m *Machine) report() *Report {
 	r := &Report{Report: m.groups(), Outside: m.outside, Alone: map[string]strategy.Stage{}, Locked: m.locked,
 		Err: m.wrong}
 	if err := m.walk.Err(); err != nil {
@@ -530,7 +567,7 @@ func (m *Machine) finish() {
 		}
 	}
 	r.Status = m.status(r)
-	m.do(Command{Kind: Finish, Report: r})
+	return r
 }
 
 func (m *Machine) status(r *Report) Status {
