@@ -69,7 +69,7 @@ func TestPlansOfEntitiesCanBeDriven(t *testing.T) {
 		driven++
 		report, err := rollout.Run(t.Context(), s, p, rollout.Options{
 			Executor: o, Recorder: o, Caller: o, RunID: "run", Parallelism: 2,
-			Resolve: func(t task.Task, v rollout.Values) (task.Task, error) { return p.Resolve(t, v) },
+			Resolve: func(p *planner.Plan, t task.Task, v rollout.Values) (task.Task, error) { return p.Resolve(t, v) },
 		})
 		if err != nil || report.Status != rollout.StatusSucceeded {
 			t.Fatalf("%s, %v: %v", report.Status, err, p.Steps())

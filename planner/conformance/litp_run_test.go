@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -49,7 +50,7 @@ func (p planned) trace(t testing.TB, parallel bool, slow ...string) []entry {
 	options := rollout.Options{
 		Departed: departed,
 		Executor: n, Recorder: forgetful{}, Caller: n, RunID: "run", Parallelism: 1,
-		Resolve: func(of task.Task, v rollout.Values) (task.Task, error) { return p.plan.Resolve(of, v) },
+		Resolve: func(_ *planner.Plan, of task.Task, v rollout.Values) (task.Task, error) { return p.plan.Resolve(of, v) },
 	}
 	if parallel {
 		options.Parallelism, options.ParallelGroups = 100, 100

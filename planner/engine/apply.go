@@ -40,8 +40,10 @@ type application struct {
 	past    State // what is remembered, with what is applied by the nodes' present names
 	options rollout.Options
 
-	called map[resource.ID]string // what is applied on the controller, after the run
-	did    []string               // what the run did, a line each
+	called  map[resource.ID]string // what is applied on the controller, after the run
+	did     []string               // what the run did, a line each
+	ended   int                    // passes that did
+	removed planner.Losses         // what the first one removed
 }
 
 // Apply brings a site from prior to s. prior is nil for a site that is not known: the run then goes on from what the
@@ -98,22 +100,25 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	out.add(a.recordServices(ctx, services.CurrentRevisions(a.past.Services), nil))
 	out.add(a.history(ctx, a.Services))
 	todo := a.Plan
-	a.options.Resolve = resolving(todo)
+	a.did, a.called = a.Services.Steps(), a.past.Applied[planner.Controller]
+	var passes Messages
+	a.options.Next = a.passes(ctx, &passes)
 	report, err := rollout.Run(running, a.Deployed, todo, a.options)
 	if err != nil {
 		report.Status = rollout.StatusFailed
 		out.fail("The run was stopped", "%v", err)
 	}
-	a.did = append(a.Services.Steps(), todo.Part(report.Did()).Lines()...)
-	removed := todo.Part(report.Did()).Losses(a.Applied, nil)
-	out.add(a.passes(ctx, todo, &report))
+	if a.ended == 0 { // nothing was run
+		a.options.Next(report, report)
+	}
+	out.add(passes)
 
 	a.conclude(&out, report)
 	a.learn(&out, todo, report)
-	if (prior == nil || prior.Imported) && !removed.Empty() {
+	if (prior == nil || prior.Imported) && !a.removed.Empty() {
 		out.warn("Removed: what the site had on its nodes and nobody wants any more",
 			"The ledgers of the nodes had it from an earlier run, so that the plan could not show it.\n%s",
-			strings.Join(removed.ByNode(), "\n"))
+			strings.Join(a.removed.ByNode(), "\n"))
 	}
 	if prior == nil {
 		a.giveUp(ctx, &out)
@@ -185,11 +190,10 @@ func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options 
 		Owner: a.how.Owner, TakeOver: a.how.TakeOver,
 		Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
 		Caller: promising(a.Site, a.engine.Caller), Now: a.engine.Now,
+		Resolve: func(p *planner.Plan, t task.Task, values rollout.Values) (task.Task, error) {
+			return p.Resolve(t, values)
+		},
 	}
-}
-
-func resolving(p *planner.Plan) func(task.Task, rollout.Values) (task.Task, error) {
-	return func(t task.Task, values rollout.Values) (task.Task, error) { return p.Resolve(t, values) }
 }
 
 // goOn takes over what an earlier run left that the prior state does not have, one that failed or one whose state was
@@ -254,56 +258,50 @@ func interrupted(ctx context.Context) context.Context {
 	return ctx
 }
 
-// passes deploys services again as long as their lifecycles ask for it: a rollback, a second step of a removal. report
-// becomes that of the whole run.
-func (a *application) passes(ctx context.Context, todo *planner.Plan, report *rollout.Report) (m Messages) {
-	owners := a.Owners
-	again, more := a.transfer(todo, *report, owners, nil)
-	m.errs(more)
-	a.called = todo.Called(a.past.Applied[planner.Controller], report.Callbacks)
-	applied := a.appliedAfter(*report)
-	if owners == nil && len(again) > 0 { // nothing changed, and yet something is to be done, as after a repair that failed
-		if owners, _ = a.cache.ownersOf(a.Deployed); owners == nil {
-			owners = planner.Owners{}
+// passes returns what plans the next pass of a run, as long as lifecycles of services ask for it: a rollback, a second
+// step of a removal. What goes wrong is added to m.
+func (a *application) passes(ctx context.Context, m *Messages) func(last, whole rollout.Report) *rollout.Pass {
+	p, owners := a.Plan, a.Owners
+	var again map[string]bool
+	return func(last, whole rollout.Report) *rollout.Pass {
+		done := p.Part(last.Did())
+		a.did = append(a.did, done.Lines()...)
+		if a.ended++; a.ended == 1 {
+			a.removed = done.Losses(a.Applied, nil)
 		}
-	}
-	for pass := 0; len(again) > 0; pass++ {
-		if report.Status == rollout.StatusInterrupted || report.BudgetSpent || ctx.Err() != nil || m.Failed() {
-			break
+		var errs invalid.Errors
+		again, errs = a.transfer(p, last, owners, again)
+		m.errs(errs)
+		a.called = p.Called(a.called, last.Callbacks)
+		if len(again) == 0 || last.Status == rollout.StatusInterrupted || last.BudgetSpent || ctx.Err() != nil || m.Failed() {
+			return nil
+		}
+		if owners == nil { // nothing changed, and yet something is to be done, as after a repair that failed
+			if owners, _ = a.cache.ownersOf(a.Deployed); owners == nil {
+				owners = planner.Owners{}
+			}
 		}
 		m.add(a.history(ctx, a.Services))
 		names := strings.Join(slices.Sorted(maps.Keys(again)), ", ")
-		if pass == mostPasses {
+		if a.ended > mostPasses {
 			m.fail("Services do not come to rest", "After %d deployments in one run these still ask for another: %s. "+
-				"Their lifecycles lead from one deployment to the next without an end.", pass, names)
-			break
+				"Their lifecycles lead from one deployment to the next without an end.", a.ended-1, names)
+			return nil
 		}
 		deployed := a.Services.Site()
-		deployed.Values, _ = learn(deployed, a.past.Values, report.Values)
+		deployed.Values, _ = learn(deployed, a.past.Values, whole.Values)
 		a.Deployed = deployed
-		next, errs := a.cache.planFor(deployed, applied, again, owners)
+		next, errs := a.cache.planFor(deployed, a.appliedAfter(whole), again, owners)
 		if len(errs.Errors()) > 0 {
 			m.fail("A service cannot be deployed as its lifecycle asks", "%v", errs.Errors())
-			break
+			return nil
 		}
 		if now, errs := a.cache.ownersOf(deployed); len(errs) == 0 {
 			owners.Add(now)
 		}
-		options := a.options
-		options.Purpose, options.Resolve = "once more for "+names, resolving(next)
-		followed, err := rollout.Run(ctx, deployed, next, options)
-		if err != nil {
-			followed.Status = rollout.StatusFailed
-			m.fail("The run was stopped", "%v", err)
-		}
-		a.did = append(a.did, next.Part(followed.Did()).Lines()...)
-		again, more = a.transfer(next, followed, owners, again)
-		m.errs(more)
-		report.Follow(followed)
-		a.called = next.Called(a.called, followed.Callbacks)
-		applied = a.appliedAfter(*report)
+		p = next
+		return &rollout.Pass{Site: deployed, Plan: next, Purpose: "once more for " + names}
 	}
-	return m
 }
 
 // transfer moves services on by how their tasks went, and returns those that are to be deployed again. A plan that was

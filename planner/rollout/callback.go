@@ -76,7 +76,7 @@ func (d *driver) resolve(t task.Task, values Values) (task.Task, error) {
 	if d.Resolve == nil {
 		return t, nil
 	}
-	resolved, err := d.Resolve(t, values)
+	resolved, err := d.Resolve(d.plan, t, values)
 	if err != nil {
 		return t, fmt.Errorf("%s: a value that is read when its phase starts: %w", taskID(t), err)
 	}

@@ -39,7 +39,9 @@ type driver struct {
 	stopped      bool            // the machine knows that the run is stopped
 	gaveUp       bool            // and that running sessions were given up
 	lost         map[run.ID]loss // sessions that wait for what the machine says of them
-	report       Report
+	report       Report          // of the pass
+	whole        Report          // of the run, up to the end of the last pass
+	refused      error           // why a pass could not be driven
 	removed      map[string]TearDownNode
 	actionsKnown map[string]bool // nodes whose ledger has their actions
 	callFailed   map[string]bool // callbacks by name
@@ -61,17 +63,22 @@ type loss struct {
 func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	d := &driver{
 		Options: o, site: siteName, cancellation: newCancellation(ctx, o.Grace, o.GiveUp),
-		nodes: map[string]site.Node{}, wanted: map[string]site.Node{}, rolling: map[string]*site.Rolling{},
 		endings: make(chan ending), losses: make(chan loss), lost: map[run.ID]loss{},
-		removed:      map[string]TearDownNode{},
-		actionsKnown: map[string]bool{}, callFailed: map[string]bool{},
-		report: Report{
-			Site: siteName, Run: o.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
-			Callbacks: map[string]string{}, Values: Values{},
-		},
 	}
 	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Now, d.cancellation.abort)
+	d.reset()
 	return d
+}
+
+// reset forgets what is known of a pass.
+func (d *driver) reset() {
+	d.nodes, d.wanted, d.rolling = map[string]site.Node{}, map[string]site.Node{}, map[string]*site.Rolling{}
+	d.removed, d.actionsKnown = map[string]TearDownNode{}, map[string]bool{}
+	d.callFailed = map[string]bool{}
+	d.report = Report{
+		Site: d.site, Run: d.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
+		Callbacks: map[string]string{}, Values: Values{},
+	}
 }
 
 // close ends what newDriver started, after all sessions have ended.
@@ -89,6 +96,9 @@ func (d *driver) drive() *run.Report {
 		e.Twice = d.Machines.twice()
 		for _, c := range m.Handle(e, d.Now()) {
 			if c.Kind == run.Finish {
+				if !d.program.Asks {
+					d.passOver(c.Report)
+				}
 				return c.Report
 			}
 			d.execute(c)
@@ -144,6 +154,10 @@ func (d *driver) execute(c run.Command) {
 			"again in %s: %s", c.Until.Sub(d.Now()).Round(time.Second), d.lost[c.ID].err)
 	case run.Settle:
 		d.lost[c.ID].again <- false
+		return
+	case run.NextPass:
+		d.passOver(c.Report)
+		d.next = d.nextPass(c)
 		return
 	case run.Fail:
 		d.failed(c, cmp.Or(c.Err, d.Machines.refusal(c.Node)))

@@ -61,11 +61,13 @@ type Options struct {
 	Unsure     map[string]string
 	TornDown   int
 	Protection planner.Protection
-	Purpose    string // what this pass of the run is for, besides the plan; for the journal
+	// Next plans what follows a pass of the run: a rollback of services, for example; nil: nothing. last is the report of
+	// that pass, and whole that of all passes.
+	Next func(last, whole Report) *Pass
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this
 	// run yielded before. It is called for many tasks at once and must not change t or values; its error must not hold
 	// a value. nil: the plan has no such task.
-	Resolve func(t task.Task, values Values) (task.Task, error)
+	Resolve func(p *planner.Plan, t task.Task, values Values) (task.Task, error)
 }
 
 // Defaults of Options.
@@ -129,36 +131,64 @@ func windows(groups []site.Group, now time.Time) map[string][]site.Interval {
 	return out
 }
 
-// Run drives p through the groups of s. What fails on nodes and in groups is in the report; the error says that the
-// run could not be driven: bad input (nothing was touched then), or an event that could not be recorded (the report
-// says how far it came).
+// Pass is one pass of a run: a plan for a site.
+type Pass struct {
+	Site    site.Site
+	Plan    *planner.Plan
+	Purpose string // what it is for, besides the plan; for the journal
+}
+
+// Run drives p through the groups of s, and then what Options.Next plans. What fails on nodes and in groups is in the
+// report, which is that of all passes; the error says that the run could not be driven: bad input (nothing was touched
+// then, or nothing in this pass), or an event that could not be recorded (the report says how far it came).
 func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, error) {
 	o, err := o.recorded()
 	if err != nil {
 		return Report{}, err
 	}
+	first := Pass{Site: s, Plan: p}
+	program, err := o.compile(first)
+	if err != nil {
+		return Report{}, err
+	}
+	d := newDriver(ctx, s.Name, o)
+	d.begin(first, program)
+	end := d.drive()
+	return d.whole, errors.Join(d.refused, d.close(), end.Err)
+}
+
+// compile makes the program of a pass.
+func (o Options) compile(pass Pass) (run.Program, error) {
+	s, p := pass.Site, pass.Plan
 	if p.Site != s.Name {
-		return Report{}, fmt.Errorf("rollout: the plan is for the site %q, not for %q", p.Site, s.Name)
+		return run.Program{}, fmt.Errorf("rollout: the plan is for the site %q, not for %q", p.Site, s.Name)
 	}
 	reached := make(map[string]bool, len(o.Departed))
 	for n := range o.Departed {
 		reached[n] = true
 	}
 	program, err := run.Compile(s, p, run.Settings{Parallelism: o.Parallelism, ParallelGroups: o.ParallelGroups,
-		Departed: reached, Windows: windows(s.Groups, o.Now()), EndAtPause: s.Approval == site.ApprovalEnd})
+		Departed: reached, Windows: windows(s.Groups, o.Now()), EndAtPause: s.Approval == site.ApprovalEnd,
+		Asks: o.Next != nil})
 	if err != nil {
-		return Report{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)
+		return run.Program{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)
 	}
 	for i, ph := range p.Phases {
 		if o.Caller == nil && slices.ContainsFunc(ph.Tasks, func(t task.Task) bool { return t.Kind == task.Callback }) {
-			return Report{}, fmt.Errorf(
+			return run.Program{}, fmt.Errorf(
 				"rollout: plan %s: phase %d: the plan holds callbacks, and Options.Caller is missing", p.Digest, i+1)
 		}
 	}
-	d := newDriver(ctx, s.Name, o)
+	return program, nil
+}
+
+// begin makes everything ready for a pass.
+func (d *driver) begin(pass Pass, program run.Program) {
+	d.reset()
+	p := pass.Plan
 	d.plan, d.program, d.needs, d.actions = p, program, needs(p), actionsOf(p)
-	maps.Copy(d.nodes, o.Departed)
-	for _, n := range s.Nodes {
+	maps.Copy(d.nodes, d.Departed)
+	for _, n := range pass.Site.Nodes {
 		d.nodes[n.Name], d.wanted[n.Name] = n, n
 	}
 	for _, g := range program.Groups {
@@ -166,10 +196,34 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	}
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted,
-		Message: strings.TrimPrefix(o.Purpose+": plan "+p.Digest, ": ")})
+		Message: strings.TrimPrefix(pass.Purpose+": plan "+p.Digest, ": ")})
 	d.identify()
-	end := d.drive()
+}
+
+// passOver brings the end of a pass into the report of the run.
+func (d *driver) passOver(end *run.Report) {
 	d.complete(end)
 	d.log.append(journal.Event{Kind: journal.RunFinished, Status: string(d.report.Status)})
-	return d.report, errors.Join(d.close(), end.Err)
+	if d.whole.Site == "" {
+		d.whole = d.report
+	} else {
+		d.whole.Follow(d.report)
+	}
+}
+
+// nextPass plans the pass that follows.
+func (d *driver) nextPass(c run.Command) run.Event {
+	e := run.Event{Kind: run.Planned, ID: c.ID}
+	next := d.Next(d.report, d.whole)
+	if next == nil {
+		return e
+	}
+	program, err := d.compile(*next)
+	if err != nil {
+		d.refused, d.whole.Status = err, StatusFailed
+		return e
+	}
+	d.begin(*next, program)
+	e.Program = &program
+	return e
 }

@@ -99,7 +99,7 @@ func (d phaseDocument) tasks() []task.Task {
 }
 
 // late stands for the resolver: a file whose parameter late names a value gets it as its content.
-func late(t task.Task, values rollout.Values) (task.Task, error) {
+func late(_ *planner.Plan, t task.Task, values rollout.Values) (task.Task, error) {
 	name, ok := t.Resource.Parameters["late"].(string)
 	if !ok {
 		return t, nil

@@ -55,7 +55,6 @@ func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options
 	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "tear down"})
 	report.Status = d.drive().Status
 	report.Nodes, report.Warnings = d.removed, d.report.Warnings
-	d.log.append(journal.Event{Kind: journal.RunFinished, Status: string(report.Status)})
 	report.Err = d.close()
 	return report
 }
