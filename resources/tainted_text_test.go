@@ -21,8 +21,8 @@ func (c *commandLine) has(text string, want []string, lacking ...string) {
 	}
 }
 
-// A creation that cannot work on a node that it gives up failed: its state says so, and the refresh explains the plan.
-func TestTextOfANodeGivenUpThatAnswers(t *testing.T) {
+// A creation that cannot read a node that it gives up does not fail for that: the next plan tears the node down.
+func TestTextOfANodeGivenUpThatCannotBeRead(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	config := func(paths map[string]string, nodes ...string) {
@@ -32,18 +32,20 @@ func TestTextOfANodeGivenUpThatAnswers(t *testing.T) {
 	c.failingApply() // /srv is missing
 	release := s.spoil("b")
 	config(map[string]string{"/etc/motd": "hello\n"}, "a")
-	c.has(c.failingApply(), []string{"A node that was given up cannot be read"})
-	for range 2 {
-		c.has(c.changes(), []string{"must be replaced", "The creation of the site did not finish",
-			"1 node is DEPLOYED (a).", "1 node is given up (b).", "A node that is given up is torn down by the plan after the creation, by the update after \"terraform untaint\", or by a destroy.", `"failed" -> (known after apply)`},
-			`"deployed"`, "tears down 1 node", "What is left:")
-		c.failingApply()
+	c.has(c.apply(), []string{`node "b" is torn down by the next plan; its ledger could not be read: `})
+	for run := 2; run <= 3; run++ {
+		text := c.changes()
+		c.shows(text, run, []string{"cleanup: tear down b"})
+		c.has(text, []string{"The plan tears down 1 node: b", "b: undoes what its ledger says, which is not known"}, "if it answers")
+		c.has(c.failingApply(), []string{`node "b" is not torn down`})
 	}
 	release()
-	c.apply()
-	c.shows(c.changes(), 2, []string{"cleanup: tear down b"})
+	c.shows(c.changes(), 4, []string{"cleanup: tear down b"})
 	c.apply()
 	c.empty()
+	if got := s.content("b", "etc/motd"); got != "-" {
+		t.Errorf("b has %q", got)
+	}
 }
 
 // The refresh does not know whether the deployment is still tainted: what it says is true of an update, too.
@@ -113,23 +115,29 @@ const unknownLedger = "b: undoes what its ledger says, which is not known, if it
 func TestTextOfAnUntaintedNodeGivenUp(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
-	config := func(paths map[string]string, nodes ...string) {
-		c.configure(s.config(nodes, []string{"motd"}, files("motd", paths), ""))
+	config := func(nodes ...string) {
+		c.configure(s.config(nodes, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), ""))
 	}
-	config(map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}, "a", "b")
+	config("a", "b")
 	c.failingApply() // /srv is missing
 	release := s.spoil("b")
-	config(map[string]string{"/etc/motd": "hello\n"}, "a")
-	c.failingApply()
-	c.run(0, "untaint", deployment)
-	for run := 2; run <= 3; run++ {
-		text := c.changes()
-		c.shows(text, run, []string{"cleanup: tear down b"}, "b")
-		c.has(text, []string{"The plan tears down 1 node: b", unknownLedger}, "undoes 0 resources")
-		c.has(c.failingApply(), []string{`node "b" is not torn down`})
+	config("a")
+	for range 2 {
+		c.failingApply()
+		c.has(c.changes(), []string{"must be replaced", "The creation of the site did not finish", "1 node is FAILED (a).", "1 node is given up (b).",
+			"A node that is given up is torn down by the plan after the creation, by the update after \"terraform untaint\", or by a destroy.",
+			`"failed" -> (known after apply)`}, `"deployed"`, "tears down 1 node")
 	}
+	s.mkdir("a", "srv")
+	c.run(0, "untaint", deployment)
+	text := c.changes()
+	tearDown := "cleanup: tear down b"
+	c.shows(text, 2, []string{"default (critical): prepare 1 node (a)", "default (critical): node phase: 1 change on node a: create file[/srv/x]", tearDown}, "a", "b")
+	c.has(text, []string{"The plan tears down 1 node: b", unknownLedger}, "undoes 0 resources")
+	c.has(c.failingApply(), []string{`node "b" is not torn down`})
+	c.shows(c.changes(), 3, []string{tearDown}, "b")
 	release()
-	c.shows(c.changes(), 4, []string{"cleanup: tear down b"}, "b")
+	c.shows(c.changes(), 3, []string{tearDown}, "b")
 	c.apply()
 	c.empty()
 	if got := s.content("b", "etc/motd"); got != "-" {
@@ -179,25 +187,6 @@ func TestTextOfAnUntaintedNodeGivenUpThatWasRead(t *testing.T) {
 	c.empty()
 	if got := s.content("b", "etc/motd"); got != "-" {
 		t.Errorf("b has %q", got)
-	}
-}
-
-// A creation that fails only because of a node that it gives up says so in one error.
-func TestTextOfACreationThatFailsForANodeGivenUp(t *testing.T) {
-	s := newSandbox(t, "a", "b")
-	c := newCommandLine(t)
-	config := func(paths map[string]string, nodes ...string) {
-		c.configure(s.config(nodes, []string{"motd"}, files("motd", paths), ""))
-	}
-	config(map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}, "a", "b")
-	c.failingApply() // /srv is missing
-	s.spoil("b")
-	config(map[string]string{"/etc/motd": "hello\n"}, "a")
-	text := c.failingApply()
-	c.has(text, []string{"Error: A node that was given up cannot be read", `node "b"`, "Everything else is done",
-		"put it back into nodes"}, "The site was not rolled out", "DEPLOYED")
-	if n := strings.Count(text, "Error: "); n != 1 {
-		t.Errorf("%d errors in:\n%s", n, text)
 	}
 }
 

@@ -369,52 +369,32 @@ func (a *application) giveUp(ctx context.Context, out *Outcome) {
 	found := rollout.Survey(ctx, nodes, nil, a.Site.Name,
 		rollout.Options{Executor: a.options.Executor, Parallelism: a.how.Parallelism, RunID: a.id})
 	fails := out.failed() || out.Failed() || len(a.Services.RolledBack()) > 0
-	for _, n := range nodes { // a creation that succeeds has no nodes in the state but those of its site
-		if survey := found[n.Name]; survey.Reachable && survey.Error != nil {
-			out.failUnread(n.Name, survey.Error, fails)
-			fails = true
-			break
-		}
-	}
 	var lines []string
 	for _, n := range nodes {
-		survey := found[n.Name]
-		switch {
-		case survey.Error == nil && len(survey.Ledger) == 0, slices.ContainsFunc(wanted, survey.Identity.Same):
+		survey, unread := found[n.Name], ""
+		if survey.Error != nil {
+			survey.Ledger, unread = unknownLedger(), fmt.Sprintf("; its ledger could not be read: %v", survey.Error)
+		}
+		if len(survey.Ledger) == 0 || slices.ContainsFunc(wanted, survey.Identity.Same) {
 			continue
-		case survey.Error != nil && !fails:
-			lines = append(lines, fmt.Sprintf("node %q cannot be asked, and is forgotten: put it back, apply, and take it "+
-				"out again to have it torn down: %v", n.Name, survey.Error))
-			continue
-		case survey.Error != nil:
-			survey.Ledger = unknownLedger()
 		}
 		out.State.Applied[n.Name] = survey.Ledger
 		if survey.Identity.Running() {
 			out.State.Machines[n.Name] = survey.Identity
 		}
+		becomes := "is torn down by the next plan"
 		if fails {
-			lines = append(lines, fmt.Sprintf("node %q stays in the state, but for the secrets of its own connect", n.Name))
+			becomes = "stays in the state, but for the secrets of its own connect"
 			out.keep(n.Name, n.Name, own[n.Name])
-			continue
+		} else {
+			out.State.give(n)
 		}
-		out.State.give(n)
-		lines = append(lines, fmt.Sprintf("node %q is torn down by the next plan", n.Name))
+		lines = append(lines, fmt.Sprintf("node %q %s%s", n.Name, becomes, unread))
 	}
 	if len(lines) > 0 {
 		out.warn("Nodes of a failed creation are not in the configuration any more",
 			"What it applied there is still there:\n%s", strings.Join(lines, "\n"))
 	}
-}
-
-// failUnread fails a creation because of a node that it gives up and that answers: what is there is not known.
-func (o *Outcome) failUnread(node string, why error, fails bool) {
-	done := "Everything else is done, but the creation fails, because only a failed one keeps the node in the state. "
-	if fails {
-		done = ""
-	}
-	o.fail("A node that was given up cannot be read", "node %q, which is not in the configuration any more, is to be "+
-		"torn down, and answers: %v. %sFix that and apply again, or put it back into nodes", node, why, done)
 }
 
 // unknownLedger is what is applied on a node that was worked on and cannot be read.
