@@ -3,6 +3,7 @@ package resources_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -200,6 +201,155 @@ func TestCriticalGroupsStayKnown(t *testing.T) {
 		planned, warnings, _ := u.planFrom(c.config, prior)
 		if got := shortly(t, planned["group_status"]); got != c.groups {
 			t.Errorf("%s: group_status is %s, want %s\n%s", name, got, c.groups, warnings)
+		}
+	}
+}
+
+// consistent plans a site while something is not known, and with each value that it may come to have: nothing that was
+// known is contradicted, and what is certain is done. It returns what is planned first, and the warnings.
+func (u unsettled) consistent(name string, prior applied, late map[string]tftypes.Value,
+	known ...map[string]tftypes.Value) (map[string]tftypes.Value, string) {
+	u.t.Helper()
+	protect := tftypes.NewValue(u.typ.AttributeTypes["protect"], map[string]tftypes.Value{
+		"max_torn_down_nodes": valueOf("100%"), "max_removed_resources": tftypes.NewValue(tftypes.Number, nil), "destroy": tftypes.NewValue(tftypes.Bool, nil)})
+	late["protect"] = protect
+	before, warnings, _ := u.planFrom(late, prior)
+	for i, config := range known {
+		config["protect"] = protect
+		after, _, _ := u.planFrom(config, prior)
+		for _, attribute := range []string{"node_status", "group_status", "changed_nodes", "run", "steps"} {
+			if !agrees(before[attribute], after[attribute]) {
+				u.t.Errorf("%s, %d: %s was %s, and is %s\n%s", name, i, attribute, before[attribute], after[attribute], warnings)
+			}
+		}
+		done := after["steps"].String()
+		for _, what := range regexp.MustCompile(`file\[[^\]]*\]|\bn[0-9]\b`).FindAllString(certain(warnings), -1) {
+			if !strings.Contains(done, what) {
+				u.t.Errorf("%s, %d: %s is certain, and not among what is done: %s\n%s", name, i, what, done, warnings)
+			}
+		}
+	}
+	return before, warnings
+}
+
+// A node of which rack, labels, tags or roles are not known does what it certainly does.
+func TestUnknownNodeShowsWhatIsCertainOfIt(t *testing.T) {
+	t.Parallel()
+	u := newUnsettled(t)
+	prior := u.apply(u.site(nil, nil, nil, "one"))
+	override := valueOf([]any{map[string]any{"name": "o", "roles": []any{"back", "/fr.*/"}, "configuration": map[string]any{
+		"file": map[string]any{"/etc/motd": map[string]any{"mode": "0600"}, "/etc/more": map[string]any{"content": "x"}}}}})
+	for name, c := range map[string]struct {
+		late       map[string]any
+		known      []map[string]any
+		overridden bool
+		steps      []string // that are certain
+		changed    string
+	}{
+		"rack": {map[string]any{"rack": unknownText}, []map[string]any{{"rack": "r1"}, {"rack": "r2"}}, false,
+			[]string{"web (critical): prepare 3 nodes (n1, n2, n3)", "3 changes on 3 nodes: update file[/etc/motd] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"labels": {map[string]any{"labels": map[string]any{"a": unknownText, "b": "y"}}, []map[string]any{
+			{"labels": map[string]any{"a": "x", "b": "y"}}, {"labels": map[string]any{"a": "y", "b": "y"}}}, false,
+			[]string{"2 changes on 2 nodes: update file[/etc/motd] on 2"}, "n1=2 n2=2 n3=? n4=2 n5=2"},
+		"another label": {map[string]any{"labels": map[string]any{"a": "x", "b": unknownText}}, []map[string]any{
+			{"labels": map[string]any{"a": "x", "b": "y"}}}, false, []string{"3 changes on 3 nodes: update file[/etc/motd] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"roles": {map[string]any{"roles": []any{unknownText}}, []map[string]any{{"roles": []any{"front"}}, {"roles": []any{"none"}}}, false,
+			[]string{"3 changes on 3 nodes: update file[/etc/motd] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"all roles": {map[string]any{"roles": tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, tftypes.UnknownValue)},
+			[]map[string]any{{"roles": []any{"front"}}, {"roles": []any{}}}, false, []string{"3 changes on 3 nodes: update file[/etc/motd] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"roles that count": {map[string]any{"roles": []any{unknownText}}, []map[string]any{{"roles": []any{"front"}}, {"roles": []any{"none"}}}, true,
+			[]string{"web (critical): prepare 2 nodes (n1, n2)", "create file[/etc/more] (by override o) on 2, update file[/etc/motd] (by override o) on 2"}, "n1=2 n2=2 n3=? n4=2 n5=2"},
+		"one role that counts": {map[string]any{"roles": []any{"front", unknownText}}, []map[string]any{{"roles": []any{"front", "none"}}, {"roles": []any{"front", "back"}}}, true,
+			[]string{"create file[/etc/more] (by override o) on 3, update file[/etc/motd] (by override o) on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"one tag of two": {map[string]any{"tags": []any{"web", unknownText}}, []map[string]any{{"tags": []any{"web", "db"}}, {"tags": []any{"web", "none"}}}, false,
+			[]string{"3 changes on 3 nodes: update file[/etc/motd] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"a tag of a later group": {map[string]any{"tags": []any{"db", unknownText}}, []map[string]any{{"tags": []any{"web", "db"}}, {"tags": []any{"db", "none"}}}, false,
+			[]string{"web (critical): prepare 2 nodes (n1, n2)", "db (critical): prepare 2 nodes (n4, n5)"}, "n1=2 n2=2 n3=? n4=2 n5=2"},
+	} {
+		site := func(n3 map[string]any) map[string]tftypes.Value {
+			config := u.site(n3, nil, nil, "two")
+			if c.overridden {
+				config["overrides"] = override
+			}
+			return config
+		}
+		var known []map[string]tftypes.Value
+		for _, n3 := range c.known {
+			known = append(known, site(n3))
+		}
+		before, warnings := u.consistent(name, prior, site(c.late), known...)
+		for _, want := range c.steps {
+			if !strings.Contains(certain(warnings), want) {
+				t.Errorf("%s: %q is not certain:\n%s", name, want, warnings)
+			}
+		}
+		if got := shortly(t, before["changed_nodes"]); got != c.changed {
+			t.Errorf("%s: changed_nodes is %s, want %s\n%s", name, got, c.changed, warnings)
+		}
+		if strings.Contains(warnings, "n3: removes") || strings.Contains(certain(warnings), "remove ") {
+			t.Errorf("%s: certain is a removal:\n%s", name, warnings)
+		}
+	}
+}
+
+// An override of which the roles are not known hides only what it names, on the nodes that it may concern.
+func TestUnknownScopeOfAnOverrideHidesOnlyWhatItNames(t *testing.T) {
+	t.Parallel()
+	u := newUnsettled(t)
+	override := func(scope string, v ...any) tftypes.Value {
+		return valueOf([]any{map[string]any{"name": "o", scope: v, "configuration": map[string]any{
+			"file": map[string]any{"/etc/motd": map[string]any{"mode": "0600"}, "/etc/more": map[string]any{"content": "x"}}}}})
+	}
+	site := func(content, changed string, n3 map[string]any, overrides tftypes.Value) map[string]tftypes.Value {
+		config := u.site(n3, nil, nil, content)
+		var services []tftypes.Value
+		if err := config["services"].As(&services); err != nil {
+			t.Fatal(err)
+		}
+		config["services"] = valueOf([]any{services[0], map[string]any{"name": "rack", "selectors": []any{}, "configuration": map[string]any{
+			"file": map[string]any{"/etc/rack": map[string]any{"content": changed}}}}})
+		config["overrides"] = overrides
+		return config
+	}
+	bare := map[string]any{"roles": []any{}}
+	prior := u.apply(site("one", "one", bare, override("roles", "front")))
+	for name, c := range map[string]struct {
+		late    tftypes.Value
+		known   []tftypes.Value
+		certain []string
+		changed string
+	}{
+		"roles": {override("roles", unknownText), []tftypes.Value{override("roles", "front"), override("roles", "none")},
+			[]string{"update file[/etc/motd] on n3", "file[/etc/rack] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"a role of two": {override("roles", "front", unknownText), []tftypes.Value{override("roles", "front", "none"), override("roles", "front", "back")},
+			[]string{"update file[/etc/motd] (by override o) on 2", "file[/etc/motd] on n3", "file[/etc/rack] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"nodes": {override("nodes", unknownText), []tftypes.Value{override("nodes", "n3"), override("nodes", "n1")},
+			[]string{"update file[/etc/rack] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+		"groups": {override("groups", unknownText), []tftypes.Value{override("groups", "web"), override("groups", "db")},
+			[]string{"update file[/etc/rack] on 3"}, "n1=2 n2=2 n3=2 n4=2 n5=2"},
+	} {
+		var known []map[string]tftypes.Value
+		for _, o := range c.known {
+			known = append(known, site("two", "two", bare, o))
+		}
+		before, warnings := u.consistent(name, prior, site("two", "two", bare, c.late), known...)
+		for _, want := range c.certain {
+			if !strings.Contains(certain(warnings), want) {
+				t.Errorf("%s: %q is not certain:\n%s", name, want, warnings)
+			}
+		}
+		if got := shortly(t, before["changed_nodes"]); got != c.changed {
+			t.Errorf("%s: changed_nodes is %s, want %s\n%s", name, got, c.changed, warnings)
+		}
+		// Without other changes, nothing is certain but that the node without roles stays.
+		idle := map[string]string{"roles": "n1=? n2=? n3=1 n4=? n5=?", "a role of two": "n1=1 n2=1 n3=1 n4=1 n5=1"}[name]
+		known = nil
+		for _, o := range c.known {
+			known = append(known, site("one", "one", bare, o))
+		}
+		before, warnings = u.consistent(name+", nothing else", prior, site("one", "one", bare, c.late), known...)
+		if got := shortly(t, before["changed_nodes"]); idle != "" && got != idle {
+			t.Errorf("%s: without other changes changed_nodes is %s, want %s\n%s", name, got, idle, warnings)
 		}
 	}
 }

@@ -211,6 +211,7 @@ func randomSite(r *rand.Rand, folder string) map[string]tftypes.Value {
 	for i := range 1 + r.IntN(4) {
 		nodes = append(nodes, map[string]any{
 			"name": fmt.Sprintf("n%d", i), "rack": fmt.Sprintf("r%d", r.IntN(2)), "tags": []any{fmt.Sprintf("t%d", r.IntN(3))},
+			"roles": []any{fmt.Sprintf("role%d", r.IntN(2))}, "labels": map[string]any{"of": fmt.Sprintf("l%d", r.IntN(2))},
 			"connect": map[string]any{"transport": "local", "root": fmt.Sprintf("%s/n%d", folder, i)},
 		})
 	}
@@ -226,7 +227,8 @@ func randomSite(r *rand.Rand, folder string) map[string]tftypes.Value {
 		g["critical"], g["success_criteria"] = false, map[string]any{"minimum_successful_nodes": 1 + r.IntN(2)}
 	}
 	for i := range 1 + r.IntN(3) {
-		services = append(services, map[string]any{"name": fmt.Sprintf("s%d", i), "selectors": []any{}, "configuration": map[string]any{
+		selectors := [][]any{{}, {}, {map[string]any{"rack_names": []any{"r0"}}}, {map[string]any{"node_labels": []any{"of:l0"}}}}[r.IntN(4)]
+		services = append(services, map[string]any{"name": fmt.Sprintf("s%d", i), "selectors": selectors, "configuration": map[string]any{
 			"file": map[string]any{fmt.Sprintf("/etc/s%d", i): map[string]any{"content": fmt.Sprint(r.IntN(9)), "mode": "0644"}},
 			"host": map[string]any{fmt.Sprintf("h%d", i): map[string]any{"ip": "192.0.2.1"}},
 		}})
@@ -236,6 +238,8 @@ func randomSite(r *rand.Rand, folder string) map[string]tftypes.Value {
 		o := map[string]any{"name": "o", "configuration": map[string]any{"file": map[string]any{"/etc/s0": map[string]any{"content": fmt.Sprint(r.IntN(3))}}}}
 		if groups != nil && r.IntN(2) == 0 {
 			o["groups"] = []any{"g0"}
+		} else if r.IntN(2) == 0 {
+			o["roles"] = []any{fmt.Sprintf("role%d", r.IntN(2))}
 		}
 		out["overrides"] = valueOf([]any{o})
 	}
