@@ -209,7 +209,7 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	if prior == nil || prior.Nodes.IsNull() {
 		plan.Run = run
 	}
-	part, lacks, err := document.KnownPart(desired)
+	part, lacks, err := document.KnownPart(desired, false)
 	if err != nil {
 		diags.AddError("Invalid deployment", err.Error())
 		return diags
@@ -218,6 +218,11 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 		return messages(engine.Unplanned(lacks, past, ""))
 	}
 	w, known, errs := d.work(ctx, whole, part, true, prior, past)
+	if errs.HasError() && len(lacks.Loose) > 0 { // what a node has for certain may not do without the rest
+		if part, lacks, err = document.KnownPart(desired, true); err == nil {
+			w, known, errs = d.work(ctx, whole, part, true, prior, past)
+		}
+	}
 	if errs.HasError() {
 		return messages(engine.Unplanned(lacks, past, errs.Errors()[0].Detail()))
 	}

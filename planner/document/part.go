@@ -12,9 +12,13 @@ import (
 
 // KnownPart returns a deployment without what is not known: nodes, also those whose group is not known, services, and
 // configuration resources of services of which neither parameter is known. A parameter of a configuration resource may
-// stay unknown, so the part is for a reader with Partly.
-func KnownPart(d Deployment) (part Deployment, l site.Lacking, err error) {
-	p := parting{values: NewValues(true), Lacking: site.Lacking{Wanted: map[string]bool{}, Brings: noBrings()}}
+// stay unknown, so the part is for a reader with Partly. A node of which tags, labels, rack or roles are not known stays
+// with what it certainly has, unless wholly asks for nodes that are wholly known.
+func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err error) {
+	p := parting{values: NewValues(true), wholly: wholly, Lacking: site.Lacking{Wanted: map[string]bool{},
+		Loose: map[string]bool{}, Overriding: map[string][]resource.Configuration{}, Brings: noBrings()}}
+	plugins, _ := MembersOf(d.Plugins, "plugin")
+	p.plugins = len(plugins) > 0
 	for _, a := range []struct {
 		name  string
 		value any
@@ -58,15 +62,18 @@ func KnownPart(d Deployment) (part Deployment, l site.Lacking, err error) {
 		}
 	}
 	p.settleGroups(&part)
+	p.settleOverrides(&part)
 	return part, p.Lacking, nil
 }
 
 // parting takes a deployment apart into what is known and what is not.
 type parting struct {
-	values *Values
+	values          *Values
+	wholly, plugins bool // the site has plugins
 	site.Lacking
-	groups []partGroup
-	loose  []looseNode
+	groups    []partGroup
+	loose     []looseNode
+	overrides []partOverride
 }
 
 func noBrings() site.Brings {
@@ -85,7 +92,8 @@ func (p *parting) note(object string, m Member) {
 	}
 }
 
-// node returns a node that is wholly known. Of another one it notes what counts for the rest of the site.
+// node returns a node with what is known of it. Of one that is not reached, or cannot be, it notes what counts for the
+// rest of the site.
 func (p *parting) node(m Member) (any, bool) {
 	p.Nodes.Of++
 	if isKnown(m.Value) {
@@ -97,13 +105,18 @@ func (p *parting) node(m Member) (any, bool) {
 		p.Nameless = true
 		return nil, false
 	}
+	n, known := p.loosen(name, m.Value)
+	p.loose = append(p.loose, n)
+	if !n.moves && !p.wholly && !(n.noRoles && p.plugins) {
+		p.Loose[name] = true
+		return known, true
+	}
 	p.Names = append(p.Names, name)
 	reached := without(m.Value, "address", "connect")
-	nodes, known, errs := p.values.Nodes([]any{reached})
-	if known && len(errs) == 0 {
+	nodes, is, errs := p.values.Nodes([]any{reached})
+	if is && len(errs) == 0 {
 		p.Absent = append(p.Absent, nodes...)
 	}
-	p.loose = append(p.loose, p.loosen(name, m.Value))
 	return nil, false
 }
 
@@ -173,22 +186,6 @@ func (p *parting) prune(configuration any) (pruned any, took bool) {
 		}
 	}
 	return types, took
-}
-
-// override returns an override of which no more than parameters of configuration resources are not known.
-func (p *parting) override(m Member) (any, bool) {
-	p.Overrides.Of++
-	if isKnown(m.Value) {
-		return m.Value, true
-	}
-	p.Overrides.Lacks++
-	object, _ := m.Value.(map[string]any)
-	others := parting{Lacking: site.Lacking{Brings: noBrings()}}
-	_, unknown := object[configuration].(resource.Unknown)
-	if _, took := others.prune(object[configuration]); took || unknown || !isKnown(without(m.Value, configuration)) {
-		p.Attribute = p.Places[len(p.Places)-1]
-	}
-	return m.Value, true
 }
 
 // without returns an object without some of its attributes.

@@ -19,8 +19,8 @@ type partGroup struct {
 // those that it certainly has, so what selects it selects it for certain.
 type looseNode struct {
 	site.Node
-	noTags, noLabels, noRack bool
-	moves                    bool // its place is not known
+	noTags, noLabels, noRack, noRoles bool
+	moves                             bool // its place is not known
 }
 
 // group notes a group, and returns it with the selectors of which all that counts is known. One of which more is not
@@ -90,29 +90,29 @@ func narrowest(selectors any) any {
 // noRack is the rack of a node whose rack is not known. No selector can name it.
 const noRack = "\x00"
 
-// loosen returns what is known of a node for selectors.
-func (p *parting) loosen(name string, node any) looseNode {
+// loosen returns what is known of a node for selectors, and the node with it.
+func (p *parting) loosen(name string, node any) (looseNode, map[string]any) {
 	object, _ := node.(map[string]any)
-	known := map[string]any{"name": name}
+	known := maps.Clone(object)
 	lacks := func(attribute string) bool {
-		v, given := object[attribute]
-		if !given || v == nil {
+		if isKnown(object[attribute]) {
 			return false
 		}
-		known[attribute] = certainOf(v)
-		return !isKnown(v)
+		known[attribute] = certainOf(object[attribute])
+		return true
 	}
-	n := looseNode{Node: site.Node{Name: name}, noTags: lacks("tags"), noLabels: lacks("labels"), noRack: lacks("rack"),
+	n := looseNode{noTags: lacks("tags"), noLabels: lacks("labels"), noRack: lacks("rack"), noRoles: lacks("roles"),
 		moves: !isKnown(object["address"]) || !isKnown(object["connect"])}
-	nodes, _, errs := p.values.Nodes([]any{known})
-	if len(errs) > 0 {
-		return looseNode{Node: n.Node, noTags: true, noLabels: true, noRack: true, moves: true}
+	if n.noRack {
+		known["rack"] = noRack
+	}
+	nodes, is, errs := p.values.Nodes([]any{without(known, "address", "connect")})
+	if !is || len(errs) > 0 {
+		return looseNode{Node: site.Node{Name: name}, noTags: true, noLabels: true, noRack: true, noRoles: true,
+			moves: true}, nil
 	}
 	n.Node = nodes[0]
-	if n.noRack {
-		n.Rack = noRack
-	}
-	return n
+	return n, known
 }
 
 // certainOf returns what is known of a list or map of texts; nil where nothing is.
@@ -157,17 +157,20 @@ func (p *parting) settleGroups(part *Deployment) {
 		}
 	}
 	for _, g := range p.groups {
-		if p.Nameless || slices.ContainsFunc(p.loose, func(n looseNode) bool { return n.maySelect(g.widest) }) {
+		if p.Nameless {
 			p.Open[g.Name] = true
 		}
 		for _, n := range p.loose {
-			if !n.moves && len(g.Selectors.Members([]site.Node{n.Node})) > 0 {
+			if !p.Loose[n.Name] && n.maySelect(g.widest) {
+				p.Open[g.Name] = true
+			}
+			if !p.Loose[n.Name] && !n.moves && len(g.Selectors.Members([]site.Node{n.Node})) > 0 {
 				p.Members[n.Name] = true
 			}
 		}
 	}
 	var members map[string][]string
-	if p.Groups.Lacks > 0 {
+	if p.Groups.Lacks+len(p.Loose) > 0 {
 		members = p.takeUnsettled(part)
 	}
 	list, _ := part.Groups.([]any)
@@ -207,7 +210,13 @@ func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) 
 		for _, node := range members[name] {
 			certain[node] = true
 		}
-		for _, node := range index.Members(groups[name].widest) {
+		perhaps := index.Members(groups[name].widest)
+		for _, n := range p.loose {
+			if p.Loose[n.Name] && n.maySelect(groups[name].widest) {
+				perhaps = append(perhaps, n.Name)
+			}
+		}
+		for _, node := range perhaps {
 			if matters := overridden[name] || part.Bounds["limit"] != nil; !certain[node] {
 				p.Open[name] = true
 				if matters || !settled[node] {
@@ -232,6 +241,7 @@ func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) 
 	}
 	left, _ := part.Nodes.([]any)
 	part.Nodes = slices.DeleteFunc(left, func(n any) bool { return unsettled[Member{Value: n}.Name()] })
+	maps.DeleteFunc(p.Loose, func(node string, _ bool) bool { return unsettled[node] })
 	p.Names = slices.AppendSeq(p.Names, maps.Keys(unsettled))
 	slices.Sort(p.Names)
 	return members

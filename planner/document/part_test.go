@@ -12,7 +12,7 @@ import (
 // A service that is written by hand may leave configuration out; it stays as it is when it is known.
 func TestKnownPartKeepsAServiceWithoutConfiguration(t *testing.T) {
 	d := Deployment{Services: []any{map[string]any{"name": "ntp", "entity": map[string]any{"definition": "{}"}}}}
-	part, l, err := KnownPart(d)
+	part, l, err := KnownPart(d, false)
 	if err != nil || l.Services != (site.Share{Lacks: 0, Of: 1}) || !l.Brings.None() {
 		t.Errorf("%v, %+v", err, l)
 	}
@@ -42,12 +42,12 @@ func TestKnownPart(t *testing.T) {
 			object("none", "selectors", selectors, "entity", unknown),
 		},
 	}
-	part, l, err := KnownPart(d)
+	part, l, err := KnownPart(d, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	some := object("some", "selectors", selectors, "configuration", map[string]any{"file": map[string]any{"/c": map[string]any{}}})
-	want := Deployment{Nodes: []any{object("n1")}, Services: []any{d.Services.([]any)[0], some}}
+	want := Deployment{Nodes: []any{object("n1"), object("n3", "tags", nil)}, Services: []any{d.Services.([]any)[0], some}}
 	if diff := cmp.Diff(want, part); diff != "" {
 		t.Errorf("part (-want +got):\n%s", diff)
 	}
@@ -57,7 +57,8 @@ func TestKnownPart(t *testing.T) {
 		Places: []string{`node "n2", address`, `node "n3", tags`, `service "whole", configuration.file["/a"].mode`,
 			`service "some", configuration.file["/b"]`, `service "some", configuration.package`, `service "none", entity`},
 		Nodes: site.Share{Lacks: 2, Of: 3}, Services: site.Share{Lacks: 1, Of: 3}, Resources: site.Share{Lacks: 2, Of: 3},
-		Absent: []site.Node{{Name: "n2", Tags: []string{"a"}}}, Names: []string{"n2", "n3"}, Members: map[string]bool{"n3": true}, Open: map[string]bool{"default": true}, Wavering: map[string]bool{},
+		Absent: []site.Node{{Name: "n2", Tags: []string{"a"}}}, Names: []string{"n2"}, Members: map[string]bool{}, Open: map[string]bool{"default": true}, Wavering: map[string]bool{},
+		Loose: map[string]bool{"n3": true}, Overriding: map[string][]resource.Configuration{},
 		Partial: []site.Service{partial, partial}, Entities: true, Wanted: map[string]bool{"none": true},
 		Brings: site.Brings{Any: true, Types: map[string]bool{"package": true}, IDs: map[resource.ID]bool{"file[/b]": true}},
 	}
@@ -69,7 +70,7 @@ func TestKnownPart(t *testing.T) {
 		"nodes":                                  {Nodes: unknown},
 		`override "o", configuration.file["/a"]`: {Overrides: []any{object("o", "configuration", map[string]any{"file": map[string]any{"/a": unknown}})}},
 	} {
-		if _, l, err := KnownPart(d); err != nil || l.Attribute != name {
+		if _, l, err := KnownPart(d, false); err != nil || l.Attribute != name {
 			t.Errorf("got %q, %v, want %q", l.Attribute, err, name)
 		}
 	}

@@ -18,13 +18,17 @@ import (
 type Part struct {
 	*Planned
 	site.Lacking
-	past State
-	sure map[taskKey]bool
+	past     State
+	ofEntity map[string]bool // services
+	sure     map[taskKey]bool
 }
 
 // Part returns the planned site as the part of one of which something is not known yet.
 func (p *Planned) Part(l site.Lacking, past State) *Part {
-	out := &Part{Planned: p, Lacking: l, past: past}
+	out := &Part{Planned: p, Lacking: l, past: past, ofEntity: make(map[string]bool)}
+	for _, s := range p.Deployed.Services {
+		out.ofEntity[s.Name] = s.Entity != nil
+	}
 	out.sure = out.stay()
 	return out
 }
@@ -57,7 +61,7 @@ func (p *Part) Warning(run int64) Messages {
 	perhaps := p.lines(func(t task.Task) bool { return !p.sure[keyOf(t)] && !p.hides(t) })
 	_, torn := p.Losses()
 	m.warn(summary(p.Lacking), "%s", listed(p.Lacking)+"The plan is made again in the apply, when everything is known. "+
-		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+also(p.Brings)+torn)
+		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+also(p.Lacking)+torn)
 	return m
 }
 
@@ -106,9 +110,11 @@ func besides(lines []string) string {
 // summary says how much is not known, and of what the steps are missing.
 func summary(l site.Lacking) string {
 	whole := site.Share{Lacks: len(l.Brings.IDs), Of: l.Resources.Of}
-	missing, n := shares(l.Groups, l.Nodes, l.Services, whole)
+	nodes := site.Share{Lacks: l.Nodes.Lacks - len(l.Loose), Of: l.Nodes.Of}
+	missing, n := shares(l.Groups, nodes, l.Services, whole)
+	nodes.Lacks = len(l.Loose)
 	inPart := site.Share{Lacks: l.Resources.Lacks - whole.Lacks, Of: l.Resources.Of}
-	known, m := shares(site.Share{}, site.Share{}, site.Share{}, inPart, l.Overrides)
+	known, m := shares(site.Share{}, nodes, site.Share{}, inPart, l.Overrides)
 	are := map[bool]string{true: " is ", false: " are "}
 	switch {
 	case n == 0 && len(l.Brings.Types) > 0:
@@ -145,8 +151,8 @@ func listed(l site.Lacking) string {
 }
 
 // also says what more is missing: what is taken away may turn out to stay.
-func also(b site.Brings) string {
-	if b.None() {
+func also(l site.Lacking) string {
+	if l.Brings.None() && len(l.Loose) == 0 {
 		return ""
 	}
 	return "\nNot shown: what is removed because no service that is known brings it. " + checkedInApply
@@ -193,7 +199,7 @@ func (p *Part) Losses() (losses planner.Losses, perhaps string) {
 	for node, ids := range losses.Removed {
 		ids = slices.DeleteFunc(ids, func(id resource.ID) bool {
 			typ, title, _ := strings.Cut(string(id), "[")
-			return p.Brings.May(resource.Resource{Type: typ, Title: strings.TrimSuffix(title, "]")})
+			return p.mayStay(node, resource.Resource{Type: typ, Title: strings.TrimSuffix(title, "]")})
 		})
 		if losses.Removed[node] = ids; len(ids) == 0 {
 			delete(losses.Removed, node)
@@ -211,9 +217,15 @@ type taskKey struct {
 
 func keyOf(t task.Task) taskKey { return taskKey{t.Node, t.Name, t.Group, t.Resource.ID()} }
 
-// hides reports whether a task is not shown, because it may not be wanted when everything is known.
+// mayStay reports whether a resource that nobody known wants on a node may be wanted when everything is known.
+func (p *Part) mayStay(node string, r resource.Resource) bool {
+	return p.Brings.May(r) || p.Loose[node] || p.MayOverride(node, r)
+}
+
+// hides reports whether a task is not shown, because it may not be wanted when everything is known, or because a
+// template of it reads what is not known of its node.
 func (p *Part) hides(t task.Task) bool {
-	return t.Action == task.Remove && p.Brings.May(t.Resource) ||
+	return t.Action == task.Remove && p.mayStay(t.Node, t.Resource) || p.Loose[t.Node] && p.ofEntity[t.Service] ||
 		t.Action == task.Forget && slices.Contains(p.Names, t.Node)
 }
 
@@ -221,21 +233,25 @@ func (p *Part) hides(t task.Task) bool {
 // may come under another name, and what an override makes may be a service's.
 func (p *Part) stays(t task.Task) bool {
 	made := t.Service == "" && len(t.Override) > 0
-	comes := t.Action == task.Forget && p.Nodes.Lacks+len(p.Names) > 0
+	comes := t.Action == task.Forget && (p.Nameless || len(p.Names) > 0)
 	wavers := p.Wavering[t.Node] || t.Node == "" && len(p.Wavering) > 0
-	return !p.hides(t) && !comes && !wavers && (!made || !p.Brings.May(t.Resource))
+	return !p.hides(t) && !comes && !wavers && !p.MayOverride(t.Node, t.Resource) && (!made || !p.Brings.May(t.Resource))
 }
 
 // stay returns the tasks of the plan that are done whatever becomes of what is not known: those that are left when
-// resources with unknown parameters come out as they are applied.
+// resources with unknown parameters, or that overrides may concern, come out as they are applied.
 func (p *Part) stay() map[taskKey]bool {
-	least, applied := p.Plan, maps.Clone(p.Applied)
+	least, applied := p.Plan, planner.Applied{}
+	maps.Copy(applied, p.Applied)
 	for _, phase := range p.Plan.Phases {
 		for _, t := range phase.Tasks {
-			if id := t.Resource.ID(); len(t.Resource.Parameters.Unknown()) > 0 && applied[t.Node][id] != "" {
-				applied[t.Node] = maps.Clone(applied[t.Node])
-				applied[t.Node][id] = t.Digest
-				least = nil
+			id := t.Resource.ID()
+			if len(t.Resource.Parameters.Unknown()) > 0 && applied[t.Node][id] != "" || p.MayOverride(t.Node, t.Resource) {
+				of := maps.Clone(applied[t.Node])
+				if of == nil {
+					of = make(map[resource.ID]string)
+				}
+				of[id], applied[t.Node], least = t.Digest, of, nil
 			}
 		}
 	}
@@ -358,9 +374,14 @@ func (p *Part) concerned() map[string]bool {
 	return out
 }
 
-// partlyServed returns the nodes on which a service may be of which something is left out.
+// partlyServed returns the nodes on which a service may be of which something is left out, those that may have more
+// services, and those that more overrides may concern.
 func (p *Part) partlyServed() map[string]bool {
 	s, out := p.whole(), make(map[string]bool)
+	maps.Copy(out, p.Loose)
+	for node := range p.Overriding {
+		out[node] = true
+	}
 	inventory, placed := site.NewNodeIndex(s.Nodes), slices.Clone(p.Partial)
 	if p.Anywhere {
 		placed = append(placed, site.Service{}) // no selectors: all nodes

@@ -1,6 +1,10 @@
 package site
 
-import "github.com/slipway/terraform-provider-slipway/planner/resource"
+import (
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
 
 // Lacking says what of a site is not known yet, because other resources of the same apply determine it, and what of the
 // site is left out for that.
@@ -18,6 +22,12 @@ type Lacking struct {
 	// Wavering are nodes of the known part that are certainly in a group, and may be in one before it. Which one decides
 	// in which step their tasks are done, and nothing else.
 	Wavering map[string]bool
+
+	// Loose are nodes of the known part of which tags, labels, rack or roles are not known: they have what they certainly
+	// have, so that more may be done on them, and nothing need be removed.
+	Loose map[string]bool
+	// Overriding has what overrides say that may concern a node of the known part or not, by node.
+	Overriding map[string][]resource.Configuration
 
 	// What follows is left out of the known part.
 	Absent   []Node   // nodes of which the connection only is not known, without it
@@ -49,3 +59,11 @@ func (b Brings) May(r resource.Resource) bool { return b.Any || b.Types[r.Type] 
 
 // None reports whether there are none.
 func (b Brings) None() bool { return !b.Any && len(b.Types)+len(b.IDs) == 0 }
+
+// MayOverride reports whether it is not known which overrides concern a resource on a node.
+func (l Lacking) MayOverride(node string, r resource.Resource) bool {
+	return slices.ContainsFunc(l.Overriding[node], func(c resource.Configuration) bool {
+		_, named := c[r.Type][r.Title]
+		return named
+	})
+}

@@ -41,6 +41,14 @@ func (p RolePattern) Matches(role string) bool {
 	return p.name == role
 }
 
+// Names reports whether an override names a node, or a role that it has.
+func (o Override) Names(n Node) bool {
+	return slices.Contains(o.Nodes, n.Name) || slices.ContainsFunc(o.Roles, func(text string) bool {
+		pattern, err := ParseRolePattern(text)
+		return err == nil && slices.ContainsFunc(n.Roles, pattern.Matches)
+	})
+}
+
 // validateOverrides reports invalid names, scopes and options. Their configuration is validated by planner/refine.
 func validateOverrides(s Site) invalid.Errors {
 	errs := validateNames("override", namesOf(s.Overrides, func(o Override) string { return o.Name }), checkTitle)
