@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // of maintenance windows, where the machine has none
 
 	"github.com/slipway/terraform-provider-slipway/planner/command"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"

@@ -142,11 +142,13 @@ var (
 		"batches": textsType, "health_check": checkType, "soak": types.StringType}}
 	checkType = types.ObjectType{AttrTypes: map[string]attr.Type{"command": types.StringType,
 		"timeout": types.StringType, "retries": types.Int64Type, "interval": types.StringType}}
+	maintenanceType = types.ObjectType{AttrTypes: map[string]attr.Type{"days": textsType, "start": types.StringType,
+		"end": types.StringType, "timezone": types.StringType}}
 	groupType = types.ObjectType{AttrTypes: map[string]attr.Type{
 		"name": types.StringType, "critical": types.BoolType, "depends_on_groups": textsType,
 		"selectors":        types.ListType{ElemType: selectorType},
 		"success_criteria": criteriaType, "rolling": rollingType, "prepare_timeout": types.StringType,
-		"deploy_timeout": types.StringType, "on_shortfall": types.StringType,
+		"deploy_timeout": types.StringType, "on_shortfall": types.StringType, "maintenance": maintenanceType,
 	}}
 )
 

@@ -151,6 +151,17 @@ func (g Group) describeBatches(nodes []string) (lines []string) {
 	return lines
 }
 
+// describeMaintenance says when nodes of a group are started.
+func (g Group) describeMaintenance(ends bool) string {
+	switch {
+	case g.Maintenance == "":
+		return ""
+	case ends:
+		return "; started in " + g.Maintenance + ", outside of it the run ends as paused"
+	}
+	return "; started in " + g.Maintenance + ", outside of it the run waits"
+}
+
 // title is the name of a group in a step.
 func (g Group) title() string {
 	if g.Critical {

@@ -42,6 +42,9 @@ func planDigest(p *Plan, settings []site.Group) string {
 		}
 	}
 	d.list(p.Departed)
+	if p.EndAtPause {
+		d.text("ends at a pause")
+	}
 	if p.MayFail != nil {
 		d.text("failure budget")
 		d.number(int64(*p.MayFail))
@@ -119,6 +122,9 @@ func (d *digester) group(g Group, s site.Group) {
 	d.number(int64(s.DeployTimeout))
 	if s.OnShortfall != "" {
 		d.text(s.OnShortfall)
+	}
+	if g.Maintenance != "" {
+		d.text("maintenance", g.Maintenance)
 	}
 }
 

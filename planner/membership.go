@@ -50,6 +50,9 @@ func newMembership(s site.Site) *membership {
 		settings := byName[name]
 		g := Group{Name: name, Members: index.Members(settings.Selectors), Critical: settings.Critical,
 			Stops: settings.Stops() && settings.SuccessCriteria != nil}
+		if settings.Maintenance != nil {
+			g.Maintenance = settings.Maintenance.String()
+		}
 		if r := settings.Rolling; r != nil {
 			g.MaxParallel = r.MaxParallel
 			g.Locked = r.Lock != "" || r.Unlock != ""

@@ -43,7 +43,9 @@ type Plan struct {
 	Limited   map[string]bool // the nodes that it covers; nil: all
 	Waiting   []string        // nodes outside of Limited with work, or to be torn down, sorted
 	MayFail   *int            // how many nodes may fail before nothing new is started; nil: any number
-	Digest    string          // over everything that the run will do: hexadecimal SHA-256
+	// EndAtPause says that a run ends where it would have to wait for a maintenance window.
+	EndAtPause bool
+	Digest     string // over everything that the run will do: hexadecimal SHA-256
 
 	complete completer
 }
@@ -84,6 +86,8 @@ type Group struct {
 	// nil: all at once.
 	Batches [][]string
 	Then    []string // what follows each batch, in words
+
+	Maintenance string // its maintenance window, in words; empty: it has none
 
 	// After names the earlier groups that must be complete before this one starts, besides those that it depends on and
 	// those that share a node with it: its tasks require theirs, or read what their callbacks return. It matters only when

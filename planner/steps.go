@@ -46,7 +46,11 @@ func (p *Plan) Lines() []string {
 			lines = append(lines, g.describeBatches(distinct(batched[phase.Group]))...)
 			delete(batched, phase.Group)
 		}
-		lines = append(lines, phase.describe(g, p.Departed))
+		line := phase.describe(g, p.Departed)
+		if phase.TaskGroup == task.Prepare {
+			line += g.describeMaintenance(p.EndAtPause)
+		}
+		lines = append(lines, line)
 	}
 	if len(lines) > 0 && p.MayFail != nil {
 		lines[0] += fmt.Sprintf("; failure budget: nothing new is started in any group once more than %s failed",

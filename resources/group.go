@@ -80,6 +80,16 @@ func groupSchema() schema.Schema {
 			},
 			"on_shortfall": text("What the group does when it can no longer meet its `success_criteria`. `stop` starts no further node; what runs is finished and unlocked. "+
 				"`continue` works on all nodes. Default: `stop` with `rolling`, else `continue`.", stringvalidator.OneOf(site.OnShortfallStop, site.OnShortfallContinue)),
+			"maintenance": schema.SingleNestedAttribute{Optional: true,
+				MarkdownDescription: "Maintenance window of the group. Outside of it no node of the group is started; what runs when it closes is finished. The run waits until it opens, or ends as `paused`, see `approval` of the deployment. Left out, nodes are started at any time.",
+				Attributes: map[string]schema.Attribute{
+					"days": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+						Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues()},
+						MarkdownDescription: "Days on which it opens: `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`. Default: every day."},
+					"start":    schema.StringAttribute{Required: true, MarkdownDescription: "When it opens, on the clock of `timezone`, such as `22:00`."},
+					"end":      schema.StringAttribute{Required: true, MarkdownDescription: "When it closes, `24:00` at most. A time before `start` is on the next day."},
+					"timezone": schema.StringAttribute{Required: true, MarkdownDescription: "Time zone of the IANA database, such as `Europe/London` or `UTC`. A time that its clock skips is the moment after the skip; of one that comes twice, the first counts."},
+				}},
 			"prepare_timeout": text("Bound on preparing the group's nodes, as a duration such as `10m`. Default 30m. Nodes that finished in time count as successful.", durationValidator()),
 			"deploy_timeout":  text("Bound on deploying the group's nodes, as a duration such as `2h`. Default 1h. Nodes that finished in time count as successful.", durationValidator()),
 		},

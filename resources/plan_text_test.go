@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -599,6 +600,64 @@ func TestTextBatches(t *testing.T) {
 			t.Errorf("%s: no error %q, or another one:\n%s", rolling, want, text)
 		}
 
+	}
+}
+
+// A plan shows maintenance windows. Outside of one, an apply that may not wait ends as paused, and the next plan shows
+// the rest; other groups are rolled out.
+func TestTextMaintenance(t *testing.T) {
+	s := newSandbox(t, "a", "b", "z")
+	c := newCommandLine(t)
+	config := func(maintenance, approval string) string {
+		group := "resource \"slipway_group\" \"rest\" {\n  name = \"rest\"\n  critical = true\n" +
+			"  selectors = [{ node_names = [\"z\"] }]\n}\n" +
+			"resource \"slipway_group\" \"all\" {\n  name = \"all\"\n  critical = true\n" +
+			"  selectors = [{ node_names = [\"a\", \"b\"] }]\n" + maintenance + "}\n"
+		return s.config([]string{"a", "b", "z"}, []string{"app"},
+			group+files("app", map[string]string{"/etc/app": "x\n"}),
+			"  groups = [slipway_group.all, slipway_group.rest]\n"+approval)
+	}
+	days := []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+	day := days[(int(time.Now().UTC().Weekday())+3)%7] // not today, and not soon
+	shown := strings.ToUpper(day[:1]) + day[1:]
+	closed := "  maintenance = { days = [" + strconv.Quote(day) + "], start = \"22:00\", end = \"04:00\", timezone = \"UTC\" }\n"
+	c.configure(config(closed, ""))
+	prepare := "all (critical): prepare 2 nodes (a, b); started in " + shown + " 22:00-04:00 UTC, outside of it the run "
+	rest := []string{"all (critical): node phase: 2 changes on 2 nodes: create file[/etc/app] on 2",
+		"rest (critical): prepare 1 node (z)", "rest (critical): node phase: 1 change on node z: create file[/etc/app]"}
+	c.shows(c.changes(), 1, append([]string{prepare + "waits"}, rest...), "a", "b", "z")
+	c.configure(config(closed, "  approval = \"end\"\n"))
+	c.shows(c.changes(), 1, append([]string{prepare + "ends as paused"}, rest...), "a", "b", "z")
+	text := unwrapped(c.run(0, "apply", "-auto-approve", "-input=false", "-no-color"))
+	if !strings.Contains(text, "The run is paused") || s.content("a", "etc/app") != "-" || s.content("z", "etc/app") != "x\n" ||
+		!strings.Contains(text, "2 nodes not started: the maintenance window is closed") {
+		t.Errorf("nodes were started outside of the window, or the others were not:\n%s", text)
+	}
+	if text := c.run(0, "state", "show", "-no-color", "slipway_deployment.test"); !strings.Contains(
+		strings.Join(strings.Fields(text), " "), `status = "paused"`) {
+		t.Errorf("the status is not paused:\n%s", text)
+	}
+	c.shows(c.changes(), 2, []string{prepare + "ends as paused", rest[0]}, "a", "b")
+	c.configure(config("  maintenance = { start = \"00:00\", end = \"24:00\", timezone = \"UTC\" }\n", "  approval = \"end\"\n"))
+	c.apply()
+	c.empty()
+	for maintenance, want := range map[string]string{
+		`days = []`:                "maintenance.days: is empty, so that the maintenance window never opens",
+		`end = "22:00"`:            "maintenance.end: is the same as start, so that the maintenance window never opens",
+		`timezone = "Mars/Crater"`: `maintenance.timezone: there is no time zone "Mars/Crater"`,
+		`start = "late"`:           `maintenance.start: "late" is not a time of the day`,
+	} {
+		given := map[string]string{"start": `"22:00"`, "end": `"04:00"`, "timezone": `"UTC"`}
+		name, value, _ := strings.Cut(maintenance, " = ")
+		given[name] = value
+		text := "  maintenance = {\n"
+		for name, value := range given {
+			text += "    " + name + " = " + value + "\n"
+		}
+		c.configure(config(text+"  }\n", ""))
+		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) || strings.Count(text, "Error:") != 1 {
+			t.Errorf("%s: no error %q, or another one:\n%s", maintenance, want, text)
+		}
 	}
 }
 

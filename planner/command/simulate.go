@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,11 +80,19 @@ func target(s *document.Site, nodes []string) error {
 
 // runSimulation simulates a run with the outcomes of the flags.
 func runSimulation(cmd *cobra.Command, s *document.Site, script *outcomeFlags) (simulate.Run, error) {
+	at := time.Now()
+	if script.at != "" {
+		var err error
+		if at, err = time.Parse(time.RFC3339, script.at); err != nil {
+			return simulate.Run{}, inputError(fmt.Errorf("--at %s: is not a time; write one such as 2026-03-28T20:00:00Z",
+				script.at))
+		}
+	}
 	outcomes, err := script.outcomes(cmd, s)
 	if err != nil {
 		return simulate.Run{}, err
 	}
-	run, err := simulate.New(s.Site, outcomes)
+	run, err := simulate.New(s.Site, outcomes, at)
 	return run, inputError(err)
 }
 
@@ -119,6 +128,9 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings invalid
 		rows[i] = []string{string(s.Phase), s.Group, s.Result(), fmt.Sprint(len(s.Nodes)), missing(s)}
 	}
 	w.table(f, []string{"PHASE", "GROUP", "RESULT", "NODES", "DID NOT SUCCEED"}, rows)
+	for _, p := range run.Pauses {
+		w.printf("\n%s group %s: %s\n", p.At.UTC().Format(time.RFC3339), f.escape(p.Group), p.Why)
+	}
 	w.printf(finish, run.Finish(), exitStatusOf(run), run.Report)
 	warn(w, warnings, f)
 	return w.err
@@ -151,9 +163,12 @@ type outcomeFlags struct {
 	file    string
 	fail    []string
 	timeout []string
+	at      string
 }
 
 func (f *outcomeFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.at, "at", "",
+		"`TIME` at which the run starts, for maintenance windows, such as 2026-03-28T20:00:00Z; default: now")
 	cmd.Flags().StringVar(&f.file, "outcomes", "",
 		"YAML file with the outcomes: phase: {node: success|failure|timeout}, the phases being prepare, deploy and health_check")
 	cmd.Flags().StringArrayVar(&f.fail, "fail", nil,
@@ -162,7 +177,9 @@ func (f *outcomeFlags) add(cmd *cobra.Command) {
 		"node that does not finish in time, as NODE (in deploy), NODE:prepare, NODE:deploy or NODE:health_check; may be repeated")
 }
 
-func (f *outcomeFlags) given() bool { return f.file != "" || len(f.fail) > 0 || len(f.timeout) > 0 }
+func (f *outcomeFlags) given() bool {
+	return f.file != "" || len(f.fail) > 0 || len(f.timeout) > 0 || f.at != ""
+}
 
 // outcomes merges the file and the flags; flags win.
 func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.Outcomes, error) {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -37,7 +38,7 @@ func replayRun(t testing.TB, f *file, v *vector) {
 	var script simulate.Outcomes
 	v.into(t, "outcomes", &script)
 	s := withWork(inventory(t, f, v), groups(t, f, v), script)
-	foreseen, err := simulate.New(s, script)
+	foreseen, err := simulate.New(s, script, time.Time{})
 	expectError(t, err, decode[string](t, expect["error"]))
 	if err != nil {
 		return
@@ -240,7 +241,7 @@ func judgeError(t testing.TB, v *vector, s site.Site, stages map[string]strategy
 	for node := range stages {
 		script.Add(simulate.Prepare, node, simulate.Success)
 	}
-	run, err := simulate.New(s, script)
+	run, err := simulate.New(s, script, time.Time{})
 	machine, invalid := strategy.New(s.Groups, s.Nodes, nil)
 	if invalid != nil {
 		t.Fatal(invalid)

@@ -273,7 +273,8 @@ func (a *application) passes(ctx context.Context, m *Messages) func(last, whole 
 		again, errs = a.transfer(p, last, owners, again)
 		m.errs(errs)
 		a.called = p.Called(a.called, last.Callbacks)
-		if len(again) == 0 || last.Status == rollout.StatusInterrupted || last.BudgetSpent || ctx.Err() != nil || m.Failed() {
+		if len(again) == 0 || last.Status == rollout.StatusInterrupted || last.Status == rollout.StatusPaused ||
+			last.BudgetSpent || ctx.Err() != nil || m.Failed() {
 			return nil
 		}
 		if owners == nil { // nothing changed, and yet something is to be done, as after a repair that failed

@@ -24,6 +24,7 @@ const (
 	Deployed    Status = "deployed"
 	Degraded    Status = "degraded" // nodes or groups that are not critical failed
 	Limited     Status = "limited"  // the part that limit names is deployed
+	Paused      Status = "paused"   // what may run now is deployed
 	Failed      Status = "failed"
 	Interrupted Status = "interrupted"
 )
@@ -93,6 +94,8 @@ func (a *application) conclude(out *Outcome, report rollout.Report) {
 		out.Status = Interrupted
 	case failed(report, a.Plan):
 		out.Status = Failed
+	case report.Status == rollout.StatusPaused:
+		out.Status = Paused
 	case report.Status == rollout.StatusDegraded:
 		out.Status = Degraded
 	case a.Plan.Limited != nil:
@@ -211,6 +214,8 @@ func (o *Outcome) report(ctx context.Context, r rollout.Report) {
 	case o.Status == Failed:
 		o.fail("The site was not rolled out",
 			"%v\nThe state holds what was reached. Fix the cause and apply again; the next plan shows the rest.", r)
+	case o.Status == Paused:
+		o.warn("The run is paused", "%v\nNothing more may be started now. The next plan shows the rest.", r)
 	case o.Status == Degraded:
 		o.warn("The site was rolled out in part", "%v\nNo critical group failed. The next plan shows the rest.", r)
 	case len(r.Warnings) > 0:

@@ -117,20 +117,6 @@ func (o Options) recorded() (Options, error) {
 	return o.withDefaults()
 }
 
-// windowsKnown is how long a run knows when maintenance windows open. Longer than that none runs.
-const windowsKnown = 100 * 24 * time.Hour
-
-// windows returns when the maintenance windows of groups are open.
-func windows(groups []site.Group, now time.Time) map[string][]site.Interval {
-	out := map[string][]site.Interval{}
-	for _, g := range groups {
-		if g.Maintenance != nil {
-			out[g.Name] = g.Maintenance.Intervals(now, now.Add(windowsKnown))
-		}
-	}
-	return out
-}
-
 // Pass is one pass of a run: a plan for a site.
 type Pass struct {
 	Site    site.Site
@@ -168,7 +154,7 @@ func (o Options) compile(pass Pass) (run.Program, error) {
 		reached[n] = true
 	}
 	program, err := run.Compile(s, p, run.Settings{Parallelism: o.Parallelism, ParallelGroups: o.ParallelGroups,
-		Departed: reached, Windows: windows(s.Groups, o.Now()), EndAtPause: s.Approval == site.ApprovalEnd,
+		Departed: reached, Windows: site.Windows(s.Groups, o.Now()), EndAtPause: p.EndAtPause,
 		Asks: o.Next != nil})
 	if err != nil {
 		return run.Program{}, fmt.Errorf("rollout: plan %s: %w", p.Digest, err)

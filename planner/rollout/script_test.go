@@ -170,7 +170,6 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	s := on(ts)
 	*s = stage{t: s.t, was: map[string]string{}, fake: newFaulty(), diary: &diary{}, run: "r1",
 		site: site.Site{Name: "lon1"}}
-	s.site.Approval = doc.Approval
 	s.operator = &operator{faults: map[string]string{}, yields: map[string]map[string]any{}}
 	idle := map[string]bool{}
 	for _, n := range doc.Nodes {
@@ -221,7 +220,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	plan.SetBatches(s.site.Groups)
-	s.plan, plan.MayFail = plan, doc.MayFail
+	s.plan, plan.MayFail, plan.EndAtPause = plan, doc.MayFail, doc.Approval == site.ApprovalEnd
 }
 
 // plan makes the plan of a model: every node that is not idle is prepared and gets two files, the second requires the

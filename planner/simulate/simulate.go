@@ -65,6 +65,7 @@ type Status string
 // The statuses, named as those of a run.
 const (
 	Succeeded Status = "succeeded"
+	Paused    Status = "paused"   // something was left for another run
 	Degraded  Status = "degraded" // something failed, but no critical group
 	Failed    Status = "failed"   // a critical group failed, or more nodes than the failure budget
 )
@@ -78,6 +79,7 @@ const (
 	ByPrepare    Cause = "prepare"    // nothing is deployed of a group that could not be prepared
 	ByDependency Cause = "dependency" // a group that this one depends on failed
 	ByBudget     Cause = "budget"     // the failure budget was spent before the step was over
+	ByPause      Cause = "pause"      // the run ended as paused before the step was over
 )
 
 // Step is one phase of one group.
@@ -93,17 +95,25 @@ type Step struct {
 	Shortfalls []strategy.Shortfall `json:"shortfalls,omitempty"`
 }
 
+// Pause is a wait of a group.
+type Pause struct {
+	Group string    `json:"group"`
+	At    time.Time `json:"at"`
+	Why   string    `json:"why"`
+}
+
 // Run is the course of a simulated run.
 type Run struct {
 	Site   string          `json:"site"`
 	Status Status          `json:"status"`
 	Steps  []Step          `json:"steps"` // two for each group, in processing order
+	Pauses []Pause         `json:"pauses,omitempty"`
 	Report strategy.Report `json:"report"`
 }
 
-// New simulates the first run on a site: every node of a group has changes. Groups that are nil are the default
+// New simulates the first run on a site, at a time: every node of a group has changes. Groups that are nil are the default
 // strategy. Invalid groups, and an outcome for a node that the site does not have, are a [invalid.Errors] error.
-func New(s site.Site, outcomes Outcomes) (Run, error) {
+func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
 		return Run{}, errs
 	}
@@ -111,12 +121,12 @@ func New(s site.Site, outcomes Outcomes) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	program, err := run.Compile(s, plan, run.Settings{})
+	program, err := run.Compile(s, plan, run.Settings{Windows: site.Windows(s.Groups, at), EndAtPause: plan.EndAtPause})
 	if err != nil {
 		return Run{}, err
 	}
-	steps, report := outcomes.play(program)
-	out := Run{Site: s.Name, Status: Status(report.Status), Steps: []Step{}, Report: report.Report}
+	steps, pauses, report := outcomes.play(program, at)
+	out := Run{Site: s.Name, Status: Status(report.Status), Steps: []Step{}, Pauses: pauses, Report: report.Report}
 	for _, g := range report.Groups {
 		out.Steps = append(out.Steps, judged(g, steps[g.Name])...)
 	}
@@ -133,7 +143,7 @@ func changes(s site.Site) (*planner.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planner.Plan{Site: s.Name}
+	p := &planner.Plan{Site: s.Name, EndAtPause: s.Approval == site.ApprovalEnd}
 	owned := map[string]bool{}
 	for _, name := range m.Order() {
 		g := planner.Group{Name: name, Members: m.Members(name)}
@@ -156,7 +166,7 @@ func changes(s site.Site) (*planner.Plan, error) {
 // play runs a program, and returns the steps of its groups as far as they show in commands: who was worked on, and who
 // did not succeed. Sessions end at once, but for soaks and those that do not end in time: theirs passes when nothing
 // else runs, the shortest first.
-func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Report) {
+func (o Outcomes) play(program run.Program, clock time.Time) (map[string]map[Phase]*Step, []Pause, *run.Report) {
 	steps := make(map[string]map[Phase]*Step, len(program.Groups))
 	for _, g := range program.Groups {
 		steps[g.Name] = map[Phase]*Step{}
@@ -166,14 +176,19 @@ func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Re
 		}
 	}
 	m := run.New(program)
-	var clock time.Time
+	var pauses []Pause
+	var wake time.Time             // of the timer; zero: it is not set
 	var ending, late []run.Command // sessions that run
 	commands := m.Handle(run.Event{Kind: run.Begin}, clock)
 	for {
 		for _, c := range commands {
 			switch c.Kind {
 			case run.Finish:
-				return steps, c.Report
+				return steps, pauses, c.Report
+			case run.Wake:
+				wake = c.Until
+			case run.Pause:
+				pauses = append(pauses, Pause{c.Group, clock, c.Text})
 			case run.Fail: // its time was up before it started
 				steps[c.Group][Phase(c.Call)].take(c.Node, Timeout)
 			case run.Start:
@@ -188,8 +203,13 @@ func (o Outcomes) play(program run.Program) (map[string]map[Phase]*Step, *run.Re
 				}
 			}
 		}
-		if len(ending) == 0 { // a run that is not over has a session that runs
+		if len(ending) == 0 { // a run that is not over has a session that runs, or waits for its timer
 			slices.SortStableFunc(late, func(a, b run.Command) int { return a.Until.Compare(b.Until) })
+			if !wake.IsZero() && (len(late) == 0 || wake.Before(late[0].Until)) {
+				clock, wake = wake, time.Time{}
+				commands = m.Handle(run.Event{Kind: run.Woken}, clock)
+				continue
+			}
 			ending, late = late[:1], late[1:]
 			clock = ending[0].Until
 		}
@@ -278,7 +298,9 @@ func judged(g strategy.GroupReport, steps map[Phase]*Step) []Step {
 		case g.FailedBy != "":
 			s.Cause, s.FailedBy = ByDependency, g.FailedBy
 		case !g.Stage.Complete() && (phase == Deploy || g.Stage == strategy.NotStarted):
-			s.Cause = ByBudget
+			if s.Cause = ByPause; g.BudgetSpent {
+				s.Cause = ByBudget
+			}
 		case phase == Deploy && failedIn == strategy.Prepared:
 			s.Cause = ByPrepare
 		case len(g.Shortfalls) > 0 && (phase == Deploy) == (failedIn == strategy.Deployed):
@@ -299,6 +321,8 @@ func (s Step) Result() string {
 		return "FAILED, due to prepare failure"
 	case s.Cause == ByBudget:
 		return "NOT FINISHED, the failure budget is spent"
+	case s.Cause == ByPause:
+		return "NOT FINISHED, the run is paused"
 	case s.Cause == ByDependency:
 		return fmt.Sprintf("FAILED, due to dependency on %s", s.FailedBy)
 	}
@@ -312,6 +336,8 @@ func (r Run) Finish() string {
 		return "failed due to spent failure budget"
 	case r.Status == Failed:
 		return "failed due to critical group failed"
+	case r.Status == Paused:
+		return "paused, the next run goes on"
 	case r.Status == Degraded:
 		return "success with some nodes/groups failed"
 	}

@@ -72,7 +72,7 @@ func TestRuns(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			run, err := New(example(), tt.outcomes)
+			run, err := New(example(), tt.outcomes, time.Time{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestRuns(t *testing.T) {
 }
 
 func TestSteps(t *testing.T) {
-	run, err := New(example(), Outcomes{Prepare: {"ctl1": Timeout, "cmp1": Failure}, Deploy: {"ctl1": Failure}})
+	run, err := New(example(), Outcomes{Prepare: {"ctl1": Timeout, "cmp1": Failure}, Deploy: {"ctl1": Failure}}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestRolling(t *testing.T) {
 		{"continue", Timeout, []string{}, []string{"ctl1", "ctl2"}, nil},
 	} {
 		s.Groups[0].OnShortfall = tt.onShortfall
-		run, err := New(s, Outcomes{Deploy: {"ctl1": tt.result}})
+		run, err := New(s, Outcomes{Deploy: {"ctl1": tt.result}}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestBatches(t *testing.T) {
 	s.Groups[1].Rolling = &site.Rolling{MaxParallel: 1, Batches: []string{"1"}, Soak: time.Hour,
 		HealthCheck: &site.HealthCheck{Command: "works"}}
 	for phase, worked := range map[Phase][]string{Deploy: {"cmp1"}, HealthCheck: {"cmp1"}, Prepare: {}, "": {"cmp1", "cmp2"}} {
-		run, err := New(s, Outcomes{phase: {"cmp1": Failure}})
+		run, err := New(s, Outcomes{phase: {"cmp1": Failure}}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func TestBatches(t *testing.T) {
 
 func TestDefaultStrategy(t *testing.T) {
 	run, err := New(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}},
-		Outcomes{Deploy: {"b": Failure}})
+		Outcomes{Deploy: {"b": Failure}}, time.Time{})
 	if err != nil || run.Status != Failed || len(run.Steps) != 2 || run.Steps[0].Group != "default" {
 		t.Errorf("got %+v, %v", run, err)
 	}
@@ -178,14 +178,14 @@ func TestDefaultStrategy(t *testing.T) {
 
 func TestRefuses(t *testing.T) {
 	var errs invalid.Errors
-	_, err := New(example(), Outcomes{Deploy: {"ctl9": Failure, "ctl8": Success}, Prepare: {"x": Failure}})
+	_, err := New(example(), Outcomes{Deploy: {"ctl9": Failure, "ctl8": Success}, Prepare: {"x": Failure}}, time.Time{})
 	if !errors.As(err, &errs) || len(errs) != 3 || errs[0].Name != "ctl8" ||
 		errs[0].Code != invalid.UnknownNode {
 		t.Errorf("got %v", err)
 	}
 	s := example()
 	s.Groups[0].DependsOn = []string{"compute"}
-	if _, err := New(s, nil); !errors.As(err, &errs) || errs[0].Code != invalid.Cycle {
+	if _, err := New(s, nil, time.Time{}); !errors.As(err, &errs) || errs[0].Code != invalid.Cycle {
 		t.Errorf("got %v", err)
 	}
 }
@@ -195,7 +195,7 @@ func TestFailureBudget(t *testing.T) {
 	s := example()
 	zero := 0
 	s.FailureBudget = &site.FailureBudget{Nodes: &zero}
-	run, err := New(s, Outcomes{Deploy: {"mon1": Failure}})
+	run, err := New(s, Outcomes{Deploy: {"mon1": Failure}}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestFailureBudget(t *testing.T) {
 	}
 	fifty := 50
 	s.FailureBudget = &site.FailureBudget{Percent: &fifty}
-	if run, err = New(s, Outcomes{Deploy: {"cmp1": Failure}}); err != nil || run.Report.BudgetSpent {
+	if run, err = New(s, Outcomes{Deploy: {"cmp1": Failure}}, time.Time{}); err != nil || run.Report.BudgetSpent {
 		t.Errorf("%+v, %v", run, err)
 	}
 }
@@ -226,8 +226,33 @@ func BenchmarkNew(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := New(s, outcomes); err != nil {
+		if _, err := New(s, outcomes, time.Time{}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A run waits for maintenance windows, or ends as paused; the time limits of its groups do not count then.
+func TestMaintenance(t *testing.T) {
+	s := example()
+	at := time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC) // a Saturday
+	s.Groups[1].Maintenance = &site.Maintenance{Days: []string{"sat"}, Start: "22:00", End: "22:20", Timezone: "Europe/London"}
+	s.Groups[1].Rolling = &site.Rolling{MaxParallel: 1, Soak: time.Hour, Batches: []string{"1"}}
+	run, err := New(s, nil, at)
+	if err != nil || run.Status != Succeeded || len(run.Pauses) != 2 {
+		t.Fatalf("%v: %+v", err, run)
+	}
+	if p := run.Pauses[0]; p.Group != s.Groups[1].Name || !p.At.Equal(at) ||
+		p.Why != "the maintenance window is closed until 2026-03-28T22:00:00Z" {
+		t.Errorf("got %+v", p)
+	}
+	if why := run.Pauses[1].Why; why != "the maintenance window is closed until 2026-04-04T21:00:00Z" {
+		t.Errorf("got %s", why)
+	}
+	s.Approval = site.ApprovalEnd
+	run, err = New(s, nil, at)
+	if last := run.Steps[len(run.Steps)-1]; err != nil || run.Status != Paused || run.Finish() != "paused, the next run goes on" ||
+		last.Result() != "NOT FINISHED, the run is paused" {
+		t.Errorf("%v: %+v", err, run)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Maintenance is the maintenance window of a group: when its nodes may be started.
 type Maintenance struct {
-	Days     []string `key:"days,set"`          // on which it opens, "mon" to "sun"; nil: every day
+	Days     []string `key:"days"`              // on which it opens, "mon" to "sun"; nil: every day
 	Start    string   `key:"start,required"`    // on the clock of Timezone, such as "22:00"
 	End      string   `key:"end,required"`      // "24:00" at most; one that is before Start is on the next day
 	Timezone string   `key:"timezone,required"` // of the IANA database, such as "Europe/London"
@@ -19,6 +19,20 @@ type Maintenance struct {
 
 // Interval is the time from From to right before To, in UTC.
 type Interval struct{ From, To time.Time }
+
+// windowsKnown is how long a run knows when maintenance windows open. Longer than that none runs.
+const windowsKnown = 100 * 24 * time.Hour
+
+// Windows returns when the maintenance windows of groups are open in a run that starts now.
+func Windows(groups []Group, now time.Time) map[string][]Interval {
+	out := map[string][]Interval{}
+	for _, g := range groups {
+		if g.Maintenance != nil {
+			out[g.Name] = g.Maintenance.Intervals(now, now.Add(windowsKnown))
+		}
+	}
+	return out
+}
 
 var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 

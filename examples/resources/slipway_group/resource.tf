@@ -44,3 +44,11 @@ resource "slipway_group" "compute" {
     soak         = "10m"
   }
 }
+
+# Nodes are started only on Saturday and Sunday nights.
+resource "slipway_group" "storage" {
+  name        = "storage"
+  critical    = true
+  selectors   = [{ node_tags = ["storage"] }]
+  maintenance = { days = ["sat", "sun"], start = "22:00", end = "04:00", timezone = "Europe/London" }
+}
