@@ -17,8 +17,9 @@ type Foreseen struct {
 
 // Foresee returns what is certain of a plan for a site before it is run: nodes without work count as deployed, and a
 // group whose members have no work, and which depends on no group that is open, ends as its criteria judge. A critical
-// group is deployed, or the run is an error. busy are nodes that the run may work on though the plan has no work for
-// them, open are groups that may have more members. An error is that of an invalid group.
+// group is deployed, or the run is an error, unless groups may be left because the run ends as paused. busy are nodes
+// that the run may work on though the plan has no work for them, open are groups that may have more members. An error
+// is that of an invalid group.
 func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen, error) {
 	groups := s.Groups
 	if groups == nil {
@@ -44,8 +45,10 @@ func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen
 	}
 	undecided := func(g string) bool { return out.Groups[g] == "" }
 	settings := make(map[string]site.Group, len(groups))
+	pauses := false
 	for _, g := range groups {
 		settings[g.Name] = g
+		pauses = pauses || p.EndAtPause && g.Maintenance != nil
 	}
 	for { // nothing fails: what the machine says holds where there is no work
 		name, ok := m.Next()
@@ -69,7 +72,7 @@ func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen
 			}
 		}
 		switch {
-		case working && settings[name].Critical:
+		case working && settings[name].Critical && !pauses:
 			out.Groups[name] = strategy.Deployed
 		case working:
 			out.Groups[name] = ""
