@@ -400,7 +400,11 @@ func (d *driver) complete(end *run.Report) {
 	for n, stage := range end.Alone {
 		d.note(n, func(r *NodeReport) { r.Stage = stage })
 	}
-	for _, n := range d.plan.Waiting {
+	var waiting []string // nothing waits when a site is torn down
+	if d.plan != nil {
+		waiting = d.plan.Waiting
+	}
+	for _, n := range waiting {
 		if _, member := r.Nodes[n]; member {
 			d.note(n, func(r *NodeReport) { r.Stage, r.Waits = strategy.NotStarted, true })
 		}
