@@ -1,6 +1,9 @@
 package resources_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A creation over nodes that have a ledger of the site removes what nobody wants any more: protect counts it from the
 // ledgers, before anything is touched, and the run says what it removed.
@@ -42,7 +45,11 @@ func TestTextOfAContinuedCreation(t *testing.T) {
 	configure("", map[string]string{"/etc/motd": "one", "/etc/issue": "two", "/opt/app/x": "x"})
 	c.run(1, "apply", "-input=false", "-no-color", "-auto-approve")
 	configure("protect = { max_removed_resources = 0 }", map[string]string{"/etc/motd": "one"})
-	assertText(t, c.run(1, "apply", "-input=false", "-no-color", "-auto-approve"), "file[/etc/issue]", "protect.max_removed_resources is 0")
+	text := c.failingApply()
+	assertText(t, text, "file[/etc/issue]", "protect.max_removed_resources is 0")
+	if n := strings.Count(text, "Error: "); n != 1 { // and not that a run was interrupted that never began
+		t.Errorf("%d errors in:\n%s", n, text)
+	}
 	if got := s.content("a", "etc/issue"); got != "two" {
 		t.Errorf("the refused creation left %q", got)
 	}
