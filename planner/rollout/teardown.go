@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -48,7 +49,7 @@ func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options
 		return report
 	}
 	d := newDriver(ctx, siteName, o)
-	d.program = run.Ending(nodes, run.Settings{Parallelism: o.Parallelism})
+	d.plan, d.program = &planner.Plan{Site: siteName}, run.Ending(nodes, run.Settings{Parallelism: o.Parallelism})
 	for _, n := range nodes {
 		d.nodes[n.Name] = n
 	}
