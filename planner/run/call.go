@@ -55,7 +55,7 @@ type chain struct {
 	call     *call
 	node     string    // empty: a callback that belongs to no node
 	sessions []Session // those to come; the first one may run
-	index    int       // in its phase, outside of groups
+	place    int       // in its round, as the program has it; outside of groups also in its phase
 	number   int       // of the session that started last
 	window   bool      // it runs between lock and unlock
 	last     Session   // that was started or given up
@@ -71,7 +71,7 @@ type chain struct {
 func (c *call) single(kind Kind, sessions []Session) round {
 	r := round{kind: kind, chains: make([]*chain, len(sessions))}
 	for i, s := range sessions {
-		r.chains[i] = &chain{call: c, node: s.Node, sessions: sessions[i : i+1], index: i}
+		r.chains[i] = &chain{call: c, node: s.Node, sessions: sessions[i : i+1]}
 	}
 	return r
 }
@@ -87,8 +87,30 @@ const (
 	started
 )
 
+// rounds returns all rounds of a call. They follow from the program, the kind of the call and its nodes.
+func (m *Machine) rounds(c *call) []round {
+	var rounds []round
+	switch {
+	case c.outside != nil:
+		rounds = []round{c.single(c.outside.Kind, c.outside.Sessions)}
+	case c.group == nil:
+		rounds = m.cleanupRounds(c)
+	case c.stage == strategy.Prepared:
+		rounds = []round{c.single(Prepare, m.preparations(c.todo))}
+	default:
+		rounds = m.deployRounds(c)
+	}
+	for _, r := range rounds {
+		for i, ch := range r.chains {
+			ch.place = i
+		}
+	}
+	return rounds
+}
+
 // begin starts the time of a call.
 func (m *Machine) begin(c *call) {
+	c.rounds = m.rounds(c)
 	c.gone, c.failed, c.whole = map[string]bool{}, map[int]bool{}, true
 	c.until = m.at.Add(c.limit)
 	if c.group != nil {

@@ -27,23 +27,25 @@ func (e *CallbackError) Unwrap() error { return e.Err }
 // startCleanup starts the tear-down of the nodes that left the site, and of those that are in no group any more.
 func (m *Machine) startCleanup() {
 	m.part = cleanup
-	var reached []Session
 	for _, s := range m.p.Cleanup {
 		if m.p.lost(s.Node) {
 			m.removed[s.Node] = Forgotten
 			m.do(Command{Kind: Depart, Node: s.Node, Removal: Forgotten})
-			continue
 		}
-		reached = append(reached, s)
 	}
 	if len(m.p.Cleanup) == 0 {
 		return
 	}
 	m.recordCleanup(PhaseStarted, false)
 	c := &call{name: string(TearDown), limit: DefaultDeployTimeout, width: m.p.Parallelism, decided: map[string]Removal{}}
-	c.rounds = []round{c.single(Separation, []Session{{Kind: Separation, Phase: m.p.Cleanup[0].Phase}}),
-		c.single(TearDown, reached)}
 	m.begin(c)
+}
+
+// cleanupRounds returns the rounds of the tear-down.
+func (m *Machine) cleanupRounds(c *call) []round {
+	reached := slices.DeleteFunc(slices.Clone(m.p.Cleanup), func(s Session) bool { return m.p.lost(s.Node) })
+	return []round{c.single(Separation, []Session{{Kind: Separation, Phase: m.p.Cleanup[0].Phase}}),
+		c.single(TearDown, reached)}
 }
 
 // recordCleanup records that the phase of the tear-down started or finished. The end of a site has no such phase.

@@ -32,14 +32,18 @@ func (m *Machine) startGroup() bool {
 	c := &call{name: "prepare", group: g, stage: strategy.Prepared,
 		limit: orDuration(g.PrepareTimeout, DefaultPrepareTimeout), width: m.p.Parallelism,
 		todo: m.walk.StartPrepare(g.Name)}
-	sessions := make([]Session, len(c.todo))
-	for i, n := range c.todo {
+	m.begin(c)
+	return true
+}
+
+// preparations returns the sessions that prepare nodes.
+func (m *Machine) preparations(nodes []string) []Session {
+	sessions := make([]Session, len(nodes))
+	for i, n := range nodes {
 		sessions[i] = m.p.Prepare[n]
 		sessions[i].Node, sessions[i].Kind = n, Prepare
 	}
-	c.rounds = []round{c.single(Prepare, sessions)}
-	m.begin(c)
-	return true
+	return sessions
 }
 
 // startDeploy starts the phases of a group after its preparation.
@@ -50,7 +54,6 @@ func (m *Machine) startDeploy(g *Group) {
 	if g.Rolling != nil {
 		c.width = min(c.width, max(g.Rolling.MaxParallel, 1))
 	}
-	c.rounds = m.deployRounds(c)
 	m.begin(c)
 }
 

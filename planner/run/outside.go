@@ -65,7 +65,6 @@ func (m *Machine) phaseAfter() {
 func (m *Machine) startOutside(ph Phase, first bool) {
 	x := &outsidePhase{Phase: ph, first: first, verdicts: make([]verdict, len(ph.Sessions)), failures: map[int]string{}}
 	c := &call{name: string(ph.TaskGroup), limit: DefaultDeployTimeout, width: m.p.Parallelism, outside: x}
-	c.rounds = []round{c.single(ph.Kind, ph.Sessions)}
 	m.begin(c)
 }
 
@@ -96,11 +95,11 @@ func (m *Machine) pointless(x *outsidePhase, s Session) bool {
 
 // add takes the verdict on a session.
 func (x *outsidePhase) add(ch *chain, v verdict, err error) {
-	x.verdicts[ch.index] = v
+	x.verdicts[ch.place] = v
 	x.over = x.over || v != done && x.first
 	x.broken = x.broken || v != done && ch.node == ""
 	if v == failure {
-		x.failures[ch.index] = err.Error()
+		x.failures[ch.place] = err.Error()
 	}
 }
 

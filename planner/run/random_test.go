@@ -224,7 +224,7 @@ func (w *world) check(c Command) {
 	again := w.losses[before].again
 	if _, started := w.losses[c.ID]; started || again.IsZero() != (before.Attempt == 0) ||
 		w.clock.Before(again) && !w.gaveUp {
-		w.wrong("%s starts as %s, to be tried again at %v", n, c.ID, again)
+		w.wrong("%s starts as %v, to be tried again at %v", n, c.ID, again)
 	}
 	w.losses[c.ID] = loss{locked: w.locked[n], owed: w.owed[n]}
 	if n != "" && slices.ContainsFunc(w.running, func(other Command) bool { return other.Node == n }) {
@@ -494,7 +494,7 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 	w := &world{r: rand.New(rand.NewPCG(sc.draws, 12)), scenario: sc, spent: map[string]bool{}, kinds: kinds,
 		losses: map[ID]loss{}}
 	w.begin(program)
-	m, again := New(program), New(program)
+	m, again, crash := New(program), New(program), w.r.IntN(100)
 	for e := (Event{Kind: Begin}); ; e = w.event() {
 		trace = append(trace, strings.TrimSpace(fmt.Sprint(e.Kind, " ", w.ended, " ", e.Result.Outcome, " ", e.Result.Lock)))
 		kinds["event "+string(e.Kind)]++
@@ -504,6 +504,9 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 		}
 		if more := m.Handle(e, w.clock); e.Kind == Ended && len(more) > 0 {
 			w.wrong("an event that came twice gave %+v", more)
+		}
+		if crash--; crash < 0 {
+			again, crash = w.restore(again), w.r.IntN(400)/(1+399*order(sc.draws%100 == 0))
 		}
 		before := w.report
 		if w.take(commands); w.report != nil && before == nil {
@@ -515,6 +518,23 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 			return trace, ""
 		}
 	}
+}
+
+// restore returns the machine that is restored from a snapshot of one.
+func (w *world) restore(m *Machine) *Machine {
+	w.kinds["restored"]++
+	data, err := m.Snapshot()
+	if err != nil {
+		w.wrong("snapshot: %v", err)
+	}
+	restored, err := Restore(w.program, data)
+	if err != nil {
+		w.wrong("%v", err)
+	}
+	if again, err := restored.Snapshot(); err != nil || string(again) != string(data) {
+		w.wrong("the restored machine (error %v) has\n%s\nthe other one\n%s", err, again, data)
+	}
+	return restored
 }
 
 // begin starts a pass.
@@ -634,7 +654,7 @@ func TestRandomRuns(t *testing.T) {
 	if median(sizes, 0) < 12 || median(sizes, 1) < 3 {
 		t.Error("the median run must have at least 12 nodes and 3 groups")
 	}
-	for _, kind := range []string{"event begin", "event ended", "event lost", "event planned", "retry", "settle",
+	for _, kind := range []string{"event begin", "event ended", "event lost", "event planned", "restored", "retry", "settle",
 		"event stop", "event give up", "start", "fail", "warn",
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
 		"left locked", "after the brake", "after the budget", "stopped by the budget", "not started", "batch",

@@ -61,16 +61,12 @@ const (
 	Planned EventKind = "planned"
 )
 
-// ID names a session of a run.
+// ID names a session of a run, with the run's own id before it.
 type ID struct {
 	Pass    int // from 1
 	Session int // of the pass, in the order in which they start, from 1
 	Purpose Purpose
 	Attempt int // from 1; those before it were lost before they started anything
-}
-
-func (id ID) String() string {
-	return fmt.Sprintf("%d/%d/%s/%d", id.Pass, id.Session, id.Purpose, id.Attempt)
 }
 
 // Result is the result of a session.
