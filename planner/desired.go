@@ -95,6 +95,7 @@ type callback struct {
 type nodeSet struct {
 	services, layers []int
 	nodes            []string // sorted
+	local            []string // those of them with the transport local
 	first, last      int      // of the groups that own them
 	list             *taskList
 }

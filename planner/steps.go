@@ -292,9 +292,9 @@ type changeKey struct {
 	overridden bool   // overrides make the resource or change it, or did so before
 }
 
-// remark returns what a title does not say: that the resource is to be absent, or noop; which overrides change or
-// create it, or did so before (fuel.md F-10); which parameters are known only after callbacks, or after Terraform, have
-// returned their values.
+// remark returns what a title does not say: that the resource is to be absent, or has noop or guard; which overrides
+// change or create it, or did so before (fuel.md F-10); which parameters are known only after callbacks, or after
+// Terraform, have returned their values.
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
@@ -302,6 +302,9 @@ func remark(t task.Task) string {
 	}
 	if t.Resource.Noop() {
 		remarks = append(remarks, "noop")
+	}
+	if t.Resource.Guard() && t.Action != task.Refresh {
+		remarks = append(remarks, "guard")
 	}
 	if len(t.Override) > 0 && t.Action != task.Refresh {
 		remarks = append(remarks, "by override "+list(t.Override))

@@ -74,6 +74,9 @@ func (b *desiredBuilder) groupNodes() {
 			b.nodeSets = append(b.nodeSets, k)
 		}
 		k.nodes = append(k.nodes, n.Name)
+		if n.Connection.Transport == "local" {
+			k.local = append(k.local, n.Name)
+		}
 		k.first, k.last = min(k.first, owner), max(k.last, owner)
 	}
 }
@@ -95,6 +98,11 @@ func (b *desiredBuilder) makeTaskLists() {
 		}
 		for _, p := range sameObject(b.types, tasks) {
 			found.add(p, k.nodes)
+		}
+		for _, p := range unguarded(tasks) {
+			if len(k.local) > 0 {
+				found.add(p, k.local)
+			}
 		}
 		for _, p := range b.similar(tasks[:len(load.Tasks)], tasks[len(load.Tasks):]) {
 			found.add(p, k.nodes)
@@ -131,6 +139,19 @@ func (b *desiredBuilder) makeTaskLists() {
 	}
 	b.errs = append(b.errs, found.all()...)
 	b.warnNoEffect(effective)
+}
+
+// unguarded returns an error for each task with guard: what it says of a local node, which has no connection to lose.
+func unguarded(tasks []task.Task) (errs invalid.Errors) {
+	for i := range tasks {
+		if r := tasks[i].Resource; r.Guard() {
+			errs = append(errs, invalid.Error{Object: "service", Name: tasks[i].Service,
+				Attribute: site.ConfigurationPath(r.Type, r.Title, resource.Guard), Code: invalid.BadValue,
+				Message: fmt.Sprintf("%s cannot be guarded on a node with the transport local, which has no connection that "+
+					"could be lost; leave guard out there, by an override for example", r.ID())})
+		}
+	}
+	return errs
 }
 
 // unresolvedReference is a reference to a resource that the nodes of a kind do not have.

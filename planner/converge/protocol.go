@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -31,6 +32,7 @@ const (
 	Prepare Mode = "prepare" // take stock: facts and ledger, no item is looked at; and see Manifest.Begins
 	Check   Mode = "check"   // report differences, change nothing
 	Apply   Mode = "apply"   // check each item, apply it where it differs
+	Confirm Mode = "confirm" // what the guard of Manifest.Guard covers stays
 )
 
 // Manifest is everything that one node is to do in one session: one JSON value on the helper's standard input. It holds
@@ -63,6 +65,11 @@ type Manifest struct {
 	// Restore puts back what this run has changed on the node in sessions with Images, ledger included. Items must be
 	// empty. Packages, and what commands did, are reported with [NotRestored].
 	Restore bool `json:"restore,omitempty"`
+	// Guard identifies the guard that the session arms before it changes a guarded resource; empty when nothing could
+	// confirm that. A session that ends with Summary.Guard has applied that and what it notifies, and put off the rest: it
+	// wants a session in mode Confirm over a new connection, which names the same guard, within [types.GuardLimit], and
+	// then another one for the rest. In mode Confirm, it is the one that is confirmed.
+	Guard string `json:"guard,omitempty"`
 	// Lock runs before the first item and Unlock after the last, whatever happened in between; when the ledger says that
 	// an earlier run left the node locked, Unlock runs first. Apply only; empty is none. The ledger remembers Unlock
 	// together with the lock, for sessions that name none. A session in mode Apply without anything to do is there to
@@ -117,6 +124,9 @@ const (
 	// Restarting says that the node restarts when the session has ended: the item, and those that were to come after it,
 	// go on in a session after that. The executor sees to it; nobody else gets to know this outcome.
 	Restarting Status = "restarting"
+	// Deferred items wait for the confirmation of a guarded change, which Summary.Guard names. The executor sees to that,
+	// too.
+	Deferred Status = "deferred"
 )
 
 // Result is the outcome of one item, sent as soon as it is known.
@@ -124,6 +134,7 @@ type Result struct {
 	ID          resource.ID        `json:"id"`
 	Status      Status             `json:"status"`
 	Differences []types.Difference `json:"differences,omitempty"` // found before anything was changed
+	Guarded     bool               `json:"guarded,omitempty"`     // it waits for its confirmation: see Manifest.Guard
 	// Diff is a unified diff of the text that a difference stands for; bounded, and empty when it may be secret.
 	Diff string `json:"diff,omitempty"`
 	// Refreshed says that it was notified and acted on it; with Failed, that is what failed.
@@ -195,8 +206,12 @@ type Summary struct {
 	// notified and not refreshed, has digest "".
 	Ledger map[resource.ID]string `json:"ledger"`
 	// Locked says that the lock window that a run of the site opened on the node is open.
-	Locked bool          `json:"locked,omitempty"`
-	Error  *SessionError `json:"error,omitempty"`
+	Locked bool `json:"locked,omitempty"`
+	// Guard is the guard of the site that is armed or, in mode Confirm, was confirmed. What it covers has an empty digest
+	// in Ledger while it is armed. PutBack is the last one that was put back, until the next run changes the node.
+	Guard   string          `json:"guard,omitempty"`
+	PutBack *ledger.PutBack `json:"put_back,omitempty"`
+	Error   *SessionError   `json:"error,omitempty"`
 }
 
 // Excess says what of a summary is longer than its bound, empty when nothing is.

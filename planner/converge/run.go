@@ -49,6 +49,18 @@ func runWith(
 	if x.ledger != nil {
 		summary.Identity.Ledger = x.ledger.ID
 		summary.Ledger = x.ledger.Digests(c.Site)
+		summary.Guard = x.confirmed
+		if g, err := readGuard(s.System); err == nil && g != nil && g.Site == c.Site {
+			summary.Guard = g.ID
+			for _, id := range g.Resources {
+				if _, applied := summary.Ledger[id]; applied {
+					summary.Ledger[id] = "" // it is not there to stay yet
+				}
+			}
+		}
+		if p, there := x.ledger.PutBacks[c.Site]; there {
+			summary.PutBack = &p
+		}
 		_, locked := x.held()
 		summary.Locked = locked || x.abandoned
 	}
@@ -61,8 +73,8 @@ func (c Manifest) invalid() error {
 	case c.Protocol != Protocol:
 		return fmt.Errorf("the manifest has protocol %d, and this slipway on the node speaks %d; "+
 			"use the same version on both sides", c.Protocol, Protocol)
-	case c.Mode != Prepare && c.Mode != Check && c.Mode != Apply:
-		return fmt.Errorf("the manifest has mode %q; it must be prepare, check or apply", c.Mode)
+	case c.Mode != Prepare && c.Mode != Check && c.Mode != Apply && c.Mode != Confirm:
+		return fmt.Errorf("the manifest has mode %q; it must be prepare, check, apply or confirm", c.Mode)
 	case c.Site == "":
 		return errors.New("the manifest names no site")
 	case c.Mode == Apply && c.Run == "":
@@ -77,8 +89,10 @@ func (c Manifest) invalid() error {
 		return errors.New("the manifest has items and is to tear down; it must be one or the other")
 	case c.Restore && (c.Mode != Apply || c.TearDown || len(c.Items) > 0 || len(c.Begins) > 0):
 		return errors.New("the manifest is to restore and has other work; it must be one or the other")
-	case c.Mode == Prepare && (c.TearDown || len(c.Items) > 0):
-		return errors.New("the manifest is to prepare and has work; it must be one or the other")
+	case (c.Mode == Prepare || c.Mode == Confirm) && (c.TearDown || len(c.Items) > 0):
+		return fmt.Errorf("the manifest is to %s and has work; it must be one or the other", c.Mode)
+	case c.Mode == Confirm && (c.Run == "" || c.Guard == ""):
+		return errors.New("the manifest is to confirm and names no run or no guard")
 	}
 	return nil
 }
@@ -99,12 +113,16 @@ type session struct {
 	tornDown   bool                 // nothing of the site is left
 	abandoned  bool                 // except that the node stays locked: nobody knows how to unlock it
 	restarting bool                 // the node restarts after the session
+	guard      *guard               // what was changed from now on waits for its confirmation; nil when nothing does
+	confirmed  string               // the guard that the session has confirmed
 }
 
 func (x *session) applying() bool { return x.manifest.Mode == Apply }
 
 // writes reports whether the session may change the ledger.
-func (x *session) writes() bool { return x.applying() || len(x.manifest.Begins) > 0 }
+func (x *session) writes() bool {
+	return x.applying() || x.manifest.Mode == Confirm || len(x.manifest.Begins) > 0
+}
 
 // key is what the ledger calls an item.
 func (x *session) key(j *operation) ledger.Key { return ledger.Key{Site: x.manifest.Site, ID: j.id} }
@@ -139,6 +157,11 @@ func (x *session) run(ctx context.Context) *SessionError {
 		return failure
 	}
 	if lock != nil {
+		if x.writes() && x.manifest.Mode != Confirm {
+			if failure := x.leftGuard(ctx); failure != nil {
+				return failure
+			}
+		}
 		if x.writes() {
 			x.own()
 			x.dropImages()
@@ -152,6 +175,8 @@ func (x *session) run(ctx context.Context) *SessionError {
 	x.sys.Forget()
 	failure = x.inWindow(ctx, func() {
 		switch {
+		case x.manifest.Mode == Confirm:
+			x.confirm(ctx)
 		case x.manifest.TearDown:
 			x.tearDown(ctx)
 		case x.manifest.Restore:
@@ -160,7 +185,7 @@ func (x *session) run(ctx context.Context) *SessionError {
 			x.items(ctx)
 		}
 	})
-	if failure == nil && x.manifest.Health != nil {
+	if failure == nil && x.manifest.Health != nil && x.guard == nil {
 		failure = x.checkHealth(ctx, *x.manifest.Health)
 	}
 	if err := x.leave(); failure == nil && err != nil {
@@ -246,16 +271,29 @@ func (x *session) note() error {
 // items handles the manifest's items in their order.
 func (x *session) items(ctx context.Context) {
 	x.operations = x.plan()
+	for i, j := range x.operations {
+		x.index[j.id] = i
+	}
 	if x.applying() {
 		x.transferEntries()
 		x.undoFormerFirst(ctx)
 	}
-	for i, j := range x.operations {
-		x.index[j.id] = i
-	}
+	reported := 0
 	for i, j := range x.operations {
 		x.next(ctx, i)
-		x.report(j)
+		if j.result.Status == Failed || j.result.Status == Skipped {
+			x.failed[j.id] = true
+		}
+		if x.guard == nil {
+			x.report(j)
+			reported++
+		}
+	}
+	if x.guard != nil {
+		x.endGuard(ctx, x.operations[reported:])
+		for _, j := range x.operations[reported:] {
+			x.report(j)
+		}
 	}
 }
 

@@ -15,12 +15,15 @@ import (
 // is on the node, as the type's Undo would bring it back, and of the ledger's entry. An image is on the disk before
 // the change is begun, and stays until it was restored, or until another run of the site changes the node.
 
+// imaging reports whether what the session changes may be taken back: all of it, or what a guard covers.
+func (x *session) imaging() bool { return x.manifest.Images || x.guard != nil }
+
 // image takes an image of what an entry is about to change: was has what the ledger said of it before this session
 // changed that, and before is what was there before slipway.
 func (x *session) image(
 	ctx context.Context, typ types.Type, title string, was ledger.Image, before json.RawMessage,
 ) (err error) {
-	if !x.manifest.Images {
+	if !x.imaging() {
 		return nil
 	}
 	if imager, ok := typ.(types.Imager); ok {
@@ -38,7 +41,7 @@ func (x *session) image(
 
 // imageOfRefreshed takes an image of an item that is about to be refreshed, and may have no entry.
 func (x *session) imageOfRefreshed(ctx context.Context, j *operation, was ledger.Image) error {
-	if !x.manifest.Images {
+	if !x.imaging() {
 		return nil
 	}
 	if e := x.ledger.Entry(x.manifest.Site, j.id); e != nil {
@@ -53,7 +56,7 @@ func (x *session) imageOfRefreshed(ctx context.Context, j *operation, was ledger
 
 // imageOfLedger takes an image of an entry alone: nothing on the node is changed.
 func (x *session) imageOfLedger(was ledger.Image) {
-	if x.manifest.Images {
+	if x.imaging() {
 		x.ledger.Change(ledger.Record{Image: &was})
 	}
 }
@@ -69,13 +72,21 @@ func (x *session) dropImages() {
 	}
 }
 
-// restore takes back what the run has changed on the node, the last change first. What ran comes back when all else
-// has. A thing that cannot be restored does not stop the others: the ledger then has it as begun.
+// restore takes back what the run has changed on the node.
 func (x *session) restore(ctx context.Context) {
+	x.restoreImages(ctx, x.ledger.Images)
+	if len(x.failed) == 0 {
+		x.ledger.Change(ledger.Record{Forget: x.manifest.Site})
+	}
+}
+
+// restoreImages takes back what images of the site are of, the last change first. What ran comes back when all else has.
+// A thing that cannot be restored does not stop the others: the ledger then has it as begun.
+func (x *session) restoreImages(ctx context.Context, images []*ledger.Image) {
 	operations := map[resource.ID]*operation{}
 	ran := map[resource.ID]*ledger.Image{} // the first image of each, when that ran before this run
 	var order []*operation
-	for _, i := range slices.Backward(slices.Clone(x.ledger.Images)) {
+	for _, i := range slices.Backward(slices.Clone(images)) {
 		if i.Site != x.manifest.Site {
 			continue
 		}
@@ -108,9 +119,6 @@ func (x *session) restore(ctx context.Context) {
 			j.finish(Changed)
 		}
 		x.report(j)
-	}
-	if len(x.failed) == 0 {
-		x.ledger.Change(ledger.Record{Forget: x.manifest.Site})
 	}
 }
 

@@ -22,6 +22,8 @@ func (x *session) examine(ctx context.Context, i int) {
 	x.start(j)
 	switch {
 	case j.done:
+	case x.waits(i):
+		j.finish(Deferred)
 	case j.wrong != nil:
 		j.fail(j.wrong)
 	case x.broken != nil:
@@ -127,6 +129,9 @@ func (x *session) undoFormer(ctx context.Context, j *operation) error {
 	if err := x.recognise(e, j.typ); err != nil || !x.moves(j) && e.Aim == j.aim {
 		return err
 	}
+	if err := x.protect(ctx, j); err != nil {
+		return err
+	}
 	if err := x.undo(ctx, j, e); err != nil {
 		return fmt.Errorf("undo it as it was before: %w", err)
 	}
@@ -199,7 +204,7 @@ func (x *session) recordApplied(ctx context.Context, j *operation, e *ledger.Ent
 		}
 		e.Before = rest
 	}
-	e.Digest, e.Run, e.Object = j.Digest, x.manifest.Run, j.object
+	e.Digest, e.Run, e.Object, e.Guard = j.Digest, x.manifest.Run, j.object, j.Guard()
 	x.find(ctx, j, e)
 	x.ledger.Change(ledger.Record{Entry: e})
 	return nil
@@ -242,7 +247,7 @@ func (x *session) record(ctx context.Context, j *operation, digest string) error
 		}
 		e = &ledger.Entry{
 			Site: x.manifest.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim,
-			Digest: digest, Before: before, Run: x.manifest.Run,
+			Digest: digest, Before: before, Run: x.manifest.Run, Guard: j.Guard(),
 			Requires: slices.Sorted(slices.Values(j.Requires)), ID: j.id,
 		}
 		if digest != "" {
@@ -324,6 +329,10 @@ func (x *session) captured(ctx context.Context, j *operation, known json.RawMess
 func (x *session) recordStart(ctx context.Context, operations ...*operation) {
 	for _, j := range operations {
 		x.start(j)
+		if err := x.protect(ctx, j); err != nil {
+			j.fail(err)
+			continue
+		}
 		was := x.was(x.key(j))
 		err := x.record(ctx, j, "")
 		if err == nil {

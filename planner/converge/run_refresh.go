@@ -73,6 +73,10 @@ func (x *session) refresh(ctx context.Context, j *operation) {
 		j.fail(fmt.Errorf("internal error: the type %q cannot be notified; please report it", j.Type))
 		return
 	}
+	if err := x.protect(ctx, j); err != nil {
+		j.fail(err)
+		return
+	}
 	was := x.was(x.key(j))
 	if !j.RefreshOnly {
 		if err := x.record(ctx, j, j.Digest); err != nil {

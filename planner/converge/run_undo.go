@@ -30,6 +30,10 @@ func (x *session) examineRemoval(j *operation) {
 // remove undoes what slipway did for an item.
 func (x *session) remove(ctx context.Context, j *operation) {
 	x.start(j)
+	if err := x.protect(ctx, j); err != nil {
+		j.fail(err)
+		return
+	}
 	x.notify(j)
 	if err := x.undo(ctx, j, x.ledger.Entry(x.manifest.Site, j.id)); err != nil {
 		j.fail(err)

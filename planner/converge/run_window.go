@@ -42,7 +42,7 @@ func (x *session) inWindow(ctx context.Context, work func()) (failure *SessionEr
 	work()
 	_, locked := x.held()
 	switch {
-	case c.Keep || x.restarting: // another session goes on inside the window
+	case c.Keep || x.restarting || x.guard != nil: // another session goes on inside the window
 		return nil
 	case failure != nil:
 		return failure

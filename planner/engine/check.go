@@ -104,7 +104,7 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 		out.State.Machines = map[string]converge.Identity{}
 	}
 	unreachable := map[string]error{}
-	var noop []string
+	var noop, guards []string
 	for node, survey := range found {
 		if survey.Identity.Running() {
 			out.State.Machines[node] = survey.Identity
@@ -120,6 +120,9 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			continue
 		}
 		out.Drift = append(out.Drift, driftOn(node, survey, tasks[node])...)
+		if survey.Guard != "" {
+			guards = append(guards, fmt.Sprintf("node %q: %s", node, survey.Guard))
+		}
 		for _, item := range survey.Noop {
 			noop = append(noop, fmt.Sprintf("node %q: %s: %s", node, item.ID, change(item)))
 		}
@@ -128,6 +131,12 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(string(a.Resource), string(b.Resource)))
 	})
 	out.Unreachable = slices.Sorted(maps.Keys(unreachable))
+	if len(guards) > 0 {
+		slices.Sort(guards)
+		out.warn(fmt.Sprintf("Nodes have put guarded changes back: %d", len(guards)),
+			"No new connection confirmed them, so these nodes are as they were before. Correct the change, or the way to the "+
+				"nodes, then apply again.\n%s", strings.Join(FirstLines(guards), "\n"))
+	}
 	if len(noop) > 0 {
 		slices.Sort(noop)
 		out.warn(fmt.Sprintf("Resources with noop differ: %d", len(noop)),

@@ -8,6 +8,7 @@ const (
 	Before    = "before"    // references: this resource comes before them
 	Notify    = "notify"    // references: before them, and they are refreshed when this resource changed
 	Subscribe = "subscribe" // references: after them, and refreshed when one of them changed
+	Guard     = "guard"     // bool: a change is put back unless a new connection confirms it
 	Noop      = "noop"      // bool: differences are reported and never repaired
 	Sensitive = "sensitive" // bool: no value of this resource is ever shown
 )
@@ -17,6 +18,7 @@ const form = "a reference `type[title]` or a list of them"
 // metaparameters are the declarations of the metaparameters, sorted by name.
 var metaparameters = []Parameter{
 	{Name: Before, Kind: StringList, Description: "Resources that come after this one: " + form + "."},
+	{Name: Guard, Kind: Bool, Description: "Put a change of this resource back, with what it notifies, unless slipway can connect to the node anew within two minutes after it (see [Guarded changes](operating.md#guarded-changes)). Only types whose changes can be put back take it, on nodes behind SSH that systemd or OpenRC runs. Default: false."},
 	{Name: Noop, Kind: Bool, Description: "Report differences of this resource, and never apply, repair or refresh it; it notifies nobody. A difference is a warning of the refresh and of the run, no drift and no failure. What was applied before `noop` was set is still undone when the resource is removed. Default: false."},
 	{Name: Notify, Kind: StringList,
 		Description: "Resources that come after this one and are refreshed when it changed: " + form + "."},
@@ -32,7 +34,7 @@ func Metaparameters() []Parameter { return slices.Clone(metaparameters) }
 
 // IsMetaparameter reports whether every type accepts the parameter.
 func IsMetaparameter(name string) bool {
-	return isReferences(name) || name == Noop || name == Sensitive
+	return isReferences(name) || name == Guard || name == Noop || name == Sensitive
 }
 
 func isReferences(name string) bool {
@@ -70,6 +72,9 @@ const Watched = "noop:"
 
 // Noop reports whether differences of the resource are only to be reported.
 func (r Resource) Noop() bool { return r.Parameters.Bool(Noop) }
+
+// Guard reports whether a change of the resource is put back unless a new connection confirms it.
+func (r Resource) Guard() bool { return r.Parameters.Bool(Guard) && !r.Noop() }
 
 // Sensitive reports whether no value of the resource may be shown. Anything but a plain false counts as true, so
 // that an error shows nothing either.

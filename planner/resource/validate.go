@@ -57,6 +57,10 @@ func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
 		n.set(p, normal, changed)
 	}
 	r.Parameters = n.normal
+	if r.Parameters.Bool(Guard) && !s.Restorable {
+		errs = append(errs, invalid.Error{Attribute: Guard, Message: fmt.Sprintf("a change of a resource of the type %s "+
+			"cannot be put back; give guard to the file or service that it is about, and let that notify it", s.Type)})
+	}
 	if len(errs) == 0 && s.Check != nil && whole {
 		for _, e := range s.Check(r) {
 			if s.reveals(e.Message, r) {

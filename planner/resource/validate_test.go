@@ -70,7 +70,7 @@ func TestValidate(t *testing.T) {
 				`size: must be a whole number, without quotes, not the string "3"`,
 			}},
 		{"unknown, nothing near", resource.Parameters{"path": "/x", "frobnicate": true}, []string{
-			`frobnicate: the type thing has no such parameter; it has aliases, before, enable, ensure, labels, noop, notify, password, path, require, sensitive, size, subscribe, when`,
+			`frobnicate: the type thing has no such parameter; it has aliases, before, enable, ensure, guard, labels, noop, notify, password, path, require, sensitive, size, subscribe, when`,
 		}},
 		{"misspelt metaparameter", resource.Parameters{"path": "/x", "notfiy": "a[b]"}, []string{
 			`notfiy: the type thing has no such parameter; did you mean "notify"?`,

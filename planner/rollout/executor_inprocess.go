@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"path"
 	"sync"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/remote"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
@@ -23,6 +25,8 @@ type InProcess struct {
 	send send
 	// Helpers gives those that are sent to nodes; NewInProcess sets it to what the build carries.
 	Helpers func() (remote.Helpers, error)
+	// guardLimit is for how long a guarded change is tried to be confirmed; tests shorten it.
+	guardLimit time.Duration
 
 	mu     sync.Mutex
 	nodes  map[string]*link
@@ -39,7 +43,7 @@ type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, co
 // NewInProcess returns an executor without connections. Close it.
 func NewInProcess() *InProcess {
 	return &InProcess{dial: transport.Dial, send: remote.Converge, Helpers: sync.OnceValues(remote.Embedded),
-		nodes: map[string]*link{}}
+		guardLimit: types.GuardLimit, nodes: map[string]*link{}}
 }
 
 // link is the connection of one node.
@@ -69,7 +73,7 @@ func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Man
 	if l.closed {
 		return converge.Summary{}, fmt.Errorf("node %q: %w", node.Name, errClosed)
 	}
-	return e.throughRestarts(ctx, l, node, c, each)
+	return e.throughSessions(ctx, l, node, c, each)
 }
 
 // session runs a catalog in one session. The caller has the token of the node.
@@ -95,8 +99,7 @@ func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c conv
 	if errors.As(err, &died) && died.Kind == transport.Lost {
 		// The error above says all there is to say about this connection; whoever asks for the node again gets a new
 		// one.
-		_ = l.conn.Close()
-		l.conn = nil
+		_ = l.close()
 	}
 	return summary, err
 }
@@ -141,6 +144,16 @@ func (e *InProcess) link(node string) (*link, error) {
 	return l, nil
 }
 
+// close ends the connection; the next session gets a new one. The caller has the token of the node.
+func (l *link) close() error {
+	if l.conn == nil {
+		return nil
+	}
+	conn := l.conn
+	l.conn = nil
+	return conn.Close()
+}
+
 // Close ends all connections, each after its running session. It may be called more than once.
 func (e *InProcess) Close() error {
 	e.mu.Lock()
@@ -151,9 +164,7 @@ func (e *InProcess) Close() error {
 	for _, l := range nodes {
 		<-l.token
 		l.closed = true
-		if l.conn != nil {
-			errs = append(errs, l.conn.Close())
-		}
+		errs = append(errs, l.close())
 		l.token <- struct{}{}
 	}
 	return errors.Join(errs...)

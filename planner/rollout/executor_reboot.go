@@ -21,17 +21,25 @@ import (
 // restartPause is the time between two tries to reach a node that restarts.
 const restartPause = 2 * time.Second
 
-// throughRestarts runs a catalog, in as many sessions as its restarts of the node make of it.
-func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node, c converge.Manifest,
+// throughSessions runs a catalog, in as many sessions as its restarts of the node and its guarded changes make of it.
+func (e *InProcess) throughSessions(ctx context.Context, l *link, node site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	var restarted resource.ID // what the node was restarted for, until its result is there
 	var elapsed time.Duration
 	for {
 		started := time.Now()
 		var asked *converge.Result // the first that waits for a restart
+		var waiting []converge.Result
 		done := map[resource.ID]bool{}
+		c = withGuard(node, c)
 		summary, err := e.session(ctx, l, node, c, func(r converge.Result) {
-			if r.Status == converge.Restarting {
+			switch {
+			case r.Status == converge.Deferred:
+				return
+			case r.Guarded:
+				done[r.ID], waiting = true, append(waiting, r)
+				return
+			case r.Status == converge.Restarting:
 				if asked == nil {
 					asked = &r
 				}
@@ -43,13 +51,20 @@ func (e *InProcess) throughRestarts(ctx context.Context, l *link, node site.Node
 			done[r.ID] = true
 			each(r)
 		})
+		c.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i converge.Item) bool { return done[i.ID()] })
+		if mayBeArmed(c, summary, waiting, err) {
+			again := false
+			if summary, again, err = e.throughGuard(ctx, l, node, c, waiting, err, each); again {
+				continue
+			}
+			return summary, err
+		}
 		if asked == nil || err != nil && (!cutOff(err) || ctx.Err() != nil) {
 			if restarted != "" {
 				err = unknown(err)
 			}
 			return summary, err
 		}
-		c.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i converge.Item) bool { return done[i.ID()] })
 		if err := e.nextBoot(ctx, l, node, c, *asked, asked.ID == restarted); err != nil {
 			report(c.Items, asked.ID, err, each)
 			return converge.Summary{}, err

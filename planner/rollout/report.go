@@ -316,7 +316,7 @@ func andMore[T any](items []T, lead string) string {
 	return fmt.Sprintf("%sand %d more", lead, len(items)-listed)
 }
 
-// undoneListed bounds the resources of one node of which a report says that they were undone.
+// undoneListed bounds the resources of one node of which a report says that they were undone or put back.
 const undoneListed = 8
 
 func writeRemoval(b *strings.Builder, node string, status Removal, message string, undone []resource.ID) {
@@ -327,16 +327,22 @@ func writeRemoval(b *strings.Builder, node string, status Removal, message strin
 		lead = "; "
 	}
 	if n := len(undone); n > 0 {
-		names := make([]string, 0, undoneListed)
-		for _, id := range undone[:min(n, undoneListed)] {
-			names = append(names, string(id))
-		}
-		said += fmt.Sprintf("%sundid %d %s: %s", lead, n, plural(n, "resource"), short(strings.Join(names, ", ")))
-		if n > undoneListed {
-			said += fmt.Sprintf(" and %d more", n-undoneListed)
-		}
+		said += fmt.Sprintf("%sundid %d %s: %s", lead, n, plural(n, "resource"), firstOf(undone))
 	}
 	fmt.Fprintf(b, "  %s: %s\n", node, said)
+}
+
+// firstOf lists the first ones of resources in one line.
+func firstOf(ids []resource.ID) string {
+	names := make([]string, 0, undoneListed)
+	for _, id := range ids[:min(len(ids), undoneListed)] {
+		names = append(names, string(id))
+	}
+	text := short(strings.Join(names, ", "))
+	if more := len(ids) - undoneListed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 func plural(n int, what string) string {

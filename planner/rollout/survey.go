@@ -27,6 +27,8 @@ type NodeSurvey struct {
 	Identity converge.Identity // which machine it is, as far as it answered
 	// what the site has applied on the node; with task.LeftLocked when it is left locked
 	Ledger map[resource.ID]string
+	// Guard says what was put back there, or is about to be; empty when nothing is.
+	Guard string
 }
 
 // DriftItem is one item that is not as desired, or could not be looked at.
@@ -135,6 +137,13 @@ func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Manifest
 		return NodeSurvey{Reachable: reachable, Error: err, Identity: summary.Identity}
 	}
 	survey := NodeSurvey{Reachable: true, Identity: summary.Identity, Ledger: withLock(summary.Ledger, summary.Locked)}
+	switch p := summary.PutBack; {
+	case summary.Guard != "":
+		survey.Guard = fmt.Sprintf("a guarded change waits for its confirmation; the node puts it back within %s of it",
+			types.GuardLimit)
+	case p != nil:
+		survey.Guard = fmt.Sprintf("%s of run %q: %s", firstOf(p.Resources), p.Run, p.Why)
+	}
 	for _, item := range c.Items {
 		if item.RefreshOnly {
 			continue

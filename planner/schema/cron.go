@@ -39,6 +39,7 @@ func Cron() resource.Schema {
 		},
 		Type:       "cron",
 		Summary:    "A job in a user's crontab. A job that is there already with the same command and times, however these are written, or with the title as Puppet's name, is taken over; where it is there twice and neither line has a mark, the second one stays.",
+		Restorable: true,
 		Parameters: parameters,
 		Check: func(r resource.Resource) []invalid.Error {
 			errs := neededUnlessAbsent(r, "command")

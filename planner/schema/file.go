@@ -13,8 +13,9 @@ import (
 // File declares the type file.
 func File() resource.Schema {
 	return resource.Schema{
-		Type:    "file",
-		Summary: "A file, directory or link.",
+		Type:       "file",
+		Summary:    "A file, directory or link.",
+		Restorable: true,
 		Parameters: []resource.Parameter{
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path on the node. Default: the title."},

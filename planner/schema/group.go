@@ -10,6 +10,7 @@ func Group() resource.Schema {
 	return resource.Schema{
 		Type:         "group",
 		Summary:      "A group of the node's own database.",
+		Restorable:   true,
 		NeedsMachine: true,
 		Parameters: []resource.Parameter{
 			{Name: "name", Kind: resource.String, Check: checkAccountName, Description: "The group's name. Default: the title."},

@@ -13,8 +13,9 @@ import (
 // Host declares the type host.
 func Host() resource.Schema {
 	return resource.Schema{
-		Type:    "host",
-		Summary: "A line of /etc/hosts; the title is the canonical name. Of several lines of the name with an IPv4 address, or with an IPv6 address when ip is one, the first remains.",
+		Type:       "host",
+		Summary:    "A line of /etc/hosts; the title is the canonical name. Of several lines of the name with an IPv4 address, or with an IPv6 address when ip is one, the first remains.",
+		Restorable: true,
 		Parameters: []resource.Parameter{
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
 				Description: "Whether the name is there. Default: present."},

@@ -12,8 +12,9 @@ import (
 // IniSetting declares the type ini_setting.
 func IniSetting() resource.Schema {
 	return resource.Schema{
-		Type:    "ini_setting",
-		Summary: "A setting in an ini file; the title is of your choice. It is on one line: of several, the first one remains. A file that it changes ends with a newline.",
+		Type:       "ini_setting",
+		Summary:    "A setting in an ini file; the title is of your choice. It is on one line: of several, the first one remains. A file that it changes ends with a newline.",
+		Restorable: true,
 		Parameters: []resource.Parameter{
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
 				Description: "Whether the setting is there. Default: present."},

@@ -14,6 +14,7 @@ func Mount() resource.Schema {
 		Type:         "mount",
 		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. Files below it come after it. It is mounted again when it is notified.",
 		NeedsMachine: true,
+		Restorable:   true,
 		Parameters: []resource.Parameter{
 			{
 				Name: "ensure", Kind: resource.String, Values: []string{"mounted", "present", "defined", "unmounted", "absent"},

@@ -14,6 +14,7 @@ func Service() resource.Schema {
 		Type:         "service",
 		Summary:      "A service of systemd or OpenRC: whether it runs, and whether it is started at boot. It restarts when it is notified.",
 		NeedsMachine: true,
+		Restorable:   true,
 		Parameters: []resource.Parameter{
 			{Name: "name", Kind: resource.String, Check: checkServiceName,
 				Description: "The service's name; with systemd, any unit with its suffix, `.service` where there is none. Default: the title."},

@@ -17,6 +17,7 @@ func Sysctl() resource.Schema {
 		Type:         "sysctl",
 		Summary:      "A kernel parameter, now and at boot; the title is its name, such as net.ipv4.ip_forward.",
 		NeedsMachine: true,
+		Restorable:   true,
 		Parameters: []resource.Parameter{
 			{Name: "value", Kind: resource.String, Scalars: true, Required: true, Check: checkSysctlValue,
 				Description: "The value. Blanks between several numbers count as equal, however many."},

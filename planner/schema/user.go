@@ -13,6 +13,7 @@ func User() resource.Schema {
 	return resource.Schema{
 		Type:         "user",
 		Summary:      "A user of the node's own database.",
+		Restorable:   true,
 		NeedsMachine: true,
 		Parameters: []resource.Parameter{
 			{Name: "name", Kind: resource.String, Check: checkAccountName, Description: "The user's name. Default: the title."},

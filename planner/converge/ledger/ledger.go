@@ -41,6 +41,8 @@ type Ledger struct {
 	// Images are what was there before the changes of a site's last run that is to be restorable, in the order of the
 	// changes.
 	Images []*Image `json:"images,omitempty"`
+	// PutBacks has for each site what was put back last, until another run changes the node.
+	PutBacks map[string]PutBack `json:"put_backs,omitempty"`
 
 	sys   *system.System
 	index map[resource.ID][]*Entry
@@ -63,6 +65,7 @@ type Entry struct {
 	Digest string          `json:"digest"`           // empty while an apply or undo was started and is not finished
 	Before json.RawMessage `json:"before"`           // what was there before slipway touched it first (Type.Capture)
 	Run    string          `json:"run"`              // the run that touched it last
+	Guard  bool            `json:"guard,omitempty"`  // its removal is guarded, too
 	// There says that the object was on the node when the resource was applied last, so that its undo reports when others
 	// have taken it away. It stays false for types whose objects cannot be looked for.
 	There bool `json:"there,omitempty"`
@@ -105,7 +108,17 @@ type Record struct {
 	Owner     *Owner    `json:"owner,omitempty"`
 	Image     *Image    `json:"image,omitempty"`    // it was taken
 	Restored  *Image    `json:"restored,omitempty"` // the ledger is as it was then
-	Forget    string    `json:"forget,omitempty"`   // a site, of which no image is needed any more
+	PutBack   *PutBack  `json:"put_back,omitempty"`
+	Forget    string    `json:"forget,omitempty"` // a site, of which no image is needed any more
+}
+
+// PutBack says that a guarded change was put back, or with an empty guard that this need not be known any more.
+type PutBack struct {
+	Site      string        `json:"site"`
+	Guard     string        `json:"guard,omitempty"`
+	Run       string        `json:"run,omitempty"` // the one that had made the change
+	Resources []resource.ID `json:"resources,omitempty"`
+	Why       string        `json:"why,omitempty"`
 }
 
 // Noop says that a resource has noop, or with an empty digest that it has it no more.
@@ -181,6 +194,13 @@ func (l *Ledger) apply(r Record) {
 		l.restore(*r.Restored)
 	case r.Forget != "":
 		l.Images = slices.DeleteFunc(l.Images, func(i *Image) bool { return i.Site == r.Forget })
+	case r.PutBack != nil && r.PutBack.Guard == "":
+		delete(l.PutBacks, r.PutBack.Site)
+	case r.PutBack != nil:
+		if l.PutBacks == nil {
+			l.PutBacks = map[string]PutBack{}
+		}
+		l.PutBacks[r.PutBack.Site] = *r.PutBack
 	case r.Noop != nil && r.Noop.Digest == "":
 		delete(l.Noop[r.Noop.Site], r.Noop.ID)
 	case r.Noop != nil:
@@ -317,7 +337,8 @@ func (l *Ledger) Empty() bool {
 			return false
 		}
 	}
-	return len(l.Entries) == 0 && len(l.Pending) == 0 && len(l.Locked) == 0 && len(l.Images) == 0
+	return len(l.Entries) == 0 && len(l.Pending) == 0 && len(l.Locked) == 0 && len(l.Images) == 0 &&
+		len(l.PutBacks) == 0
 }
 
 // Parse reads the ledger as it was written as a whole.

@@ -1,6 +1,6 @@
 // Command slipway-helper does the work of one session on a node behind SSH: it reads a manifest on standard input and
 // writes a JSON line for every result, and one for the summary, to standard output (package converge). The controller
-// puts it on the node; nobody starts it by hand.
+// puts it on the node; nobody starts it by hand. With --guard, it is the service of a guarded change (converge.Guard).
 package main
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
 // The exit statuses. The summary says more; a controller that got none must not take any status for success.
@@ -36,8 +37,9 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 		fmt.Fprintf(out, "slipway-helper %s protocol %d\n", version, converge.Protocol)
 		return statusDone
 	}
-	if len(args) > 0 {
-		fmt.Fprintln(complaints, "slipway-helper takes a manifest on standard input and no arguments but --version")
+	guards := len(args) == 1 && args[0] == "--guard"
+	if len(args) > 0 && !guards {
+		fmt.Fprintln(complaints, "slipway-helper takes a manifest on standard input and no arguments but --version and --guard")
 		return statusUsage
 	}
 	syscall.Umask(0o022) // commands must not depend on what the user's login scripts or sudo say
@@ -49,6 +51,13 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 		return statusFailed
 	}
 	defer node.Close()
+	if guards {
+		if err := converge.Guard(ctx, node, types.GuardLimit); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(complaints, err)
+			return statusFailed
+		}
+		return statusDone
+	}
 	summary, err := converge.Serve(ctx, node, in, out, converge.SessionTimeout)
 	if err != nil || summary.Error != nil {
 		return statusFailed
