@@ -133,17 +133,25 @@ func (l Losses) String() string {
 // Undone describes in one line what the destruction of a site undoes: `undoes 14 resources on 3 nodes, and forgets 1
 // node unless it answers: b`.
 func (l Losses) Undone() string {
-	answering, silent := maps.Clone(l.TornDown), []string{}
+	answering, silent, unread := maps.Clone(l.TornDown), []string{}, []string{}
 	for _, node := range slices.Sorted(maps.Keys(l.TornDown)) {
-		if slices.Contains(l.Silent, node) {
+		switch {
+		case slices.Contains(l.Silent, node):
 			silent = append(silent, node)
-			delete(answering, node)
+		case l.Unread[node]:
+			unread = append(unread, node)
+		default:
+			continue
 		}
+		delete(answering, node)
 	}
 	var parts []string
-	if len(answering) > 0 || len(silent) == 0 {
+	if len(answering) > 0 || len(silent)+len(unread) == 0 {
 		parts = append(parts, fmt.Sprintf("undoes %s on %s", count(countResources(answering), "resource"),
 			onNodes(slices.Sorted(maps.Keys(answering)))))
+	}
+	if n := len(unread); n > 0 {
+		parts = append(parts, fmt.Sprintf("undoes what is not known on %s: %s", count(n, "node"), list(unread)))
 	}
 	if n := len(silent); n > 0 {
 		unless := "they answer"

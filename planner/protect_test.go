@@ -68,6 +68,9 @@ func TestLossesOfUnreadLedgers(t *testing.T) {
 	if got := strings.Join(l.ByNode(), "\n"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	if got, want := l.Undone(), "undoes 1 resource on node a, and undoes what is not known on 1 node: b"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	l.Silent = []string{"b"}
 	if got, want := l.ByNode()[1], "b: undoes what its ledger says, which is not known, if it answers, else it stays there"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

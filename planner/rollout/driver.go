@@ -22,7 +22,7 @@ import (
 type driver struct {
 	Options
 	site         string
-	plan         *planner.Plan // nil: the site is torn down
+	plan         *planner.Plan // without phases: the site is torn down
 	program      run.Program
 	cancellation *cancellation
 	log          *log
