@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //
 //	model FILE                      a fresh site: nodes, groups and what there is to do (YAML); seed.yaml is seed 001's example
 //	tasks FILE                      replaces the plan's phases (YAML, see phaseDocument)
+//	same [PHASE:NODE ...]           plays the site with simulate and with a run, in which these fail, and compares them
 //	fail NODE FAULT [KIND]          KIND: prepare, deploy (default), teardown, check, lock, unlock; FAULT: see faulty.Converge
 //	fail journal N                  the N-th event cannot be recorded
 //	fail callback NAME[@NODE] WHY   it fails; WHY "hang": it never ends by itself
@@ -86,6 +87,7 @@ func TestScripts(t *testing.T) {
 				show(ts, append(f.window, fmt.Sprintf("at most %d at once, %d left", f.mostLocked, len(f.locked))))
 			},
 			"lock":   lock,
+			"same":   same,
 			"calls":  func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).operator.calls) },
 			"begins": func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.begins) },
 			"begun":  func(ts *testscript.TestScript, _ bool, _ []string) { show(ts, on(ts).fake.begun()) },
@@ -220,6 +222,9 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	plan.SetBatches(s.site.Groups)
+	if doc.MayFail != nil {
+		s.site.FailureBudget = &site.FailureBudget{Nodes: doc.MayFail}
+	}
 	s.plan, plan.MayFail, plan.EndAtPause = plan, doc.MayFail, doc.Approval == site.ApprovalEnd
 }
 

@@ -109,6 +109,7 @@ type Run struct {
 	Steps  []Step          `json:"steps"` // two for each group, in processing order
 	Pauses []Pause         `json:"pauses,omitempty"`
 	Report strategy.Report `json:"report"`
+	Events []run.Command   `json:"-"` // what a run records: phases, nodes and groups that started or finished
 }
 
 // New simulates the first run on a site, at a time: every node of a group has changes. Groups that are nil are the default
@@ -125,8 +126,9 @@ func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	steps, pauses, report := outcomes.play(program, at)
-	out := Run{Site: s.Name, Status: Status(report.Status), Steps: []Step{}, Pauses: pauses, Report: report.Report}
+	steps, pauses, report, events := outcomes.play(program, at)
+	out := Run{Site: s.Name, Status: Status(report.Status), Steps: []Step{}, Pauses: pauses, Report: report.Report,
+		Events: events}
 	for _, g := range report.Groups {
 		out.Steps = append(out.Steps, judged(g, steps[g.Name])...)
 	}
@@ -166,8 +168,9 @@ func changes(s site.Site) (*planner.Plan, error) {
 // play runs a program, and returns the steps of its groups as far as they show in commands: who was worked on, and who
 // did not succeed. Sessions end at once, but for soaks and those that do not end in time: theirs passes when nothing
 // else runs, the shortest first.
-func (o Outcomes) play(program run.Program, clock time.Time) (map[string]map[Phase]*Step, []Pause, *run.Report) {
-	steps := make(map[string]map[Phase]*Step, len(program.Groups))
+func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]map[Phase]*Step, pauses []Pause,
+	report *run.Report, events []run.Command) {
+	steps = make(map[string]map[Phase]*Step, len(program.Groups))
 	for _, g := range program.Groups {
 		steps[g.Name] = map[Phase]*Step{}
 		for _, phase := range Phases() {
@@ -176,15 +179,16 @@ func (o Outcomes) play(program run.Program, clock time.Time) (map[string]map[Pha
 		}
 	}
 	m := run.New(program)
-	var pauses []Pause
 	var wake time.Time             // of the timer; zero: it is not set
 	var ending, late []run.Command // sessions that run
 	commands := m.Handle(run.Event{Kind: run.Begin}, clock)
 	for {
 		for _, c := range commands {
 			switch c.Kind {
+			case run.PhaseStarted, run.PhaseFinished, run.NodeFinished, run.GroupFinished:
+				events = append(events, c)
 			case run.Finish:
-				return steps, pauses, c.Report
+				return steps, pauses, c.Report, events
 			case run.Wake:
 				wake = c.Until
 			case run.Pause:

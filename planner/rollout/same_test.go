@@ -1,0 +1,113 @@
+package rollout_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
+	"github.com/slipway/terraform-provider-slipway/planner/simulate"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// same plays the site with simulate and with a run, in which the given nodes fail, and checks that both report and
+// record the same, times and reasons of nodes aside. The run is that of the in-process executor on sandbox nodes, or of
+// scripted nodes where a group locks its nodes: a sandbox runs no commands, so every health check fails there.
+//
+//	same [PHASE:NODE ...]
+func same(ts *testscript.TestScript, _ bool, args []string) {
+	s := on(ts)
+	outcomes := simulate.Outcomes{}
+	for _, arg := range args {
+		phase, node, _ := strings.Cut(arg, ":")
+		outcomes.Add(simulate.Phase(phase), node, simulate.Failure)
+	}
+	simulated, err := simulate.New(s.site, outcomes, time.Time{})
+	ts.Check(err)
+
+	var report rollout.Report
+	execute := func(ctx context.Context, o rollout.Options) {
+		report, err = rollout.Run(ctx, s.site, s.plan, o)
+	}
+	if locks := len(s.site.Groups) > 0 && s.site.Groups[0].Rolling != nil && s.site.Groups[0].Rolling.Lock != ""; locks {
+		kinds := map[simulate.Phase]string{simulate.Prepare: preparing, simulate.Deploy: deploying,
+			simulate.HealthCheck: checking}
+		faults := map[simulate.Phase]string{simulate.Prepare: "needs", simulate.Deploy: "item",
+			simulate.HealthCheck: "unhealthy"}
+		for phase, nodes := range outcomes {
+			for node := range nodes {
+				s.fake.faults[at{node, kinds[phase]}] = faults[phase]
+			}
+		}
+		s.bubble(nil, execute)
+	} else {
+		ts.Check(os.RemoveAll(ts.MkAbs("nodes")))
+		for i, n := range s.site.Nodes {
+			root := filepath.Join(ts.MkAbs("nodes"), n.Name)
+			c := &s.site.Nodes[i].Connection
+			c.Transport, c.Root = "local", root
+			if outcomes[simulate.Prepare][n.Name] == "" { // else it cannot be reached
+				ts.Check(os.MkdirAll(filepath.Join(root, "etc"), 0o755))
+			}
+			if outcomes[simulate.Deploy][n.Name] != "" { // nothing can be written there
+				ts.Check(os.MkdirAll(filepath.Join(root, "etc", "a"), 0o755))
+			}
+		}
+		e := rollout.NewInProcess()
+		execute(context.Background(), rollout.Options{Executor: e, Recorder: s.diary, RunID: s.run})
+		ts.Check(e.Close())
+	}
+	ts.Check(err)
+
+	reported := strategy.Report{Groups: report.Groups, BudgetSpent: report.BudgetSpent, Warnings: simulated.Report.Warnings,
+		CriticalFailed: slices.ContainsFunc(report.Groups, func(g strategy.GroupReport) bool {
+			return g.Critical && g.Stage == strategy.Failed
+		})}
+	for _, stage := range simulated.Report.Nodes {
+		in := strategy.StageReport{Stage: stage.Stage, Nodes: []string{}}
+		for name, n := range report.Nodes {
+			if n.Stage == stage.Stage {
+				in.Nodes = append(in.Nodes, name)
+			}
+		}
+		slices.Sort(in.Nodes)
+		reported.Nodes = append(reported.Nodes, in)
+	}
+	if string(report.Status) != string(simulated.Status) || reported.String() != simulated.Report.String() {
+		ts.Fatalf("simulated: %s\n%s\nrun: %s\n%s\n%s", simulated.Status, simulated.Report, report.Status, reported, report)
+	}
+	var foreseen, recorded []string
+	for _, c := range simulated.Events {
+		status := string(c.Stage)
+		if c.Kind == run.PhaseFinished {
+			status = map[bool]string{true: "failed", false: "succeeded"}[c.Failed]
+		}
+		foreseen = append(foreseen, line(string(c.Kind), c.Phase, c.Group, c.Node, status, c.Text))
+	}
+	for _, e := range s.diary.events {
+		switch run.CommandKind(e.Kind) {
+		case run.PhaseStarted, run.PhaseFinished, run.GroupFinished:
+			recorded = append(recorded, line(string(e.Kind), e.Phase, e.Group, e.Node, e.Status, e.Message))
+		case run.NodeFinished:
+			recorded = append(recorded, line(string(e.Kind), e.Phase, e.Group, e.Node, e.Status, ""))
+		}
+	}
+	show(ts, append([]string{string(simulated.Status)}, foreseen...))
+	slices.Sort(foreseen) // nodes that are worked on at once end in any order
+	slices.Sort(recorded)
+	if !slices.Equal(foreseen, recorded) {
+		ts.Fatalf("simulated:\n%s\nrecorded:\n%s", strings.Join(foreseen, "\n"), strings.Join(recorded, "\n"))
+	}
+}
+
+func line(kind string, phase int, group, node, status, text string) string {
+	return strings.Join(strings.Fields(fmt.Sprint(kind, " ", phase, " ", group, " ", node, " ",
+		status, " ", text)), " ")
+}
