@@ -63,3 +63,56 @@ func TestTextOfOneUnknownAddress(t *testing.T) {
 	c.apply()
 	c.empty()
 }
+
+// One change on 1,000 nodes in 20 groups prints less than 80 lines beside the steps of the run before, and so does one
+// input of a node that is not known.
+func TestTextOfOneChangeInManyGroups(t *testing.T) {
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("n%03d", i)
+	}
+	s := newSandbox(t, names...)
+	c := newCommandLine(t)
+	configure := func(content, unknown string) {
+		var nodes, groups strings.Builder
+		for i, name := range names {
+			of := func(attribute, value string) string {
+				if name != "n007" || attribute != unknown {
+					return fmt.Sprintf("%q", value)
+				}
+				return fmt.Sprintf("terraform_data.late.output == \"no\" ? \"other\" : %q", value)
+			}
+			fmt.Fprintf(&nodes, "%s = { name = %[1]q, tags = [%s], rack = %s, labels = { a = %s }, roles = [%s], connect = { transport = \"local\", root = %s } }\n",
+				name, of("tags", fmt.Sprintf("t%d", i%20)), of("rack", "r1"), of("labels", "x"), of("roles", "web"), of("root", s.path(name, "")))
+		}
+		for i := range 20 {
+			fmt.Fprintf(&groups, "{ name = \"g%d\", critical = true, selectors = [{ node_tags = [\"t%[1]d\"] }] },\n", i)
+		}
+		config := s.config(nil, nil, files("motd", map[string]string{"/etc/motd": "one"}), "groups = [\n"+groups.String()+"]\n")
+		config += "resource \"slipway_service\" \"one\" {\n  name = \"one\"\n  selectors = [{ node_names = [\"n007\"] }]\n  configuration = { file = { \"/etc/one\" = { content = \"" + content + "\" } } }\n}\n"
+		config = strings.Replace(config, "services = []", "services = { motd = slipway_service.motd, one = slipway_service.one }", 1)
+		if unknown != "" {
+			config += "resource \"terraform_data\" \"late\" { input = \"yes\" }\n"
+		}
+		c.configure(strings.Replace(config, "nodes = []", "nodes = {\n"+nodes.String()+"}", 1))
+	}
+	configure("one", "")
+	c.apply()
+	for _, unknown := range []string{"", "root", "tags", "rack", "labels", "roles"} {
+		configure("one", unknown)
+		if unknown == "" {
+			configure("two", "")
+		}
+		text := c.changes("-refresh=false")
+		plan := text[strings.Index(text, "will perform the following actions"):]
+		before := strings.Count(plan, "- \"1.")
+		lines := strings.Count(plan, "\n") - before
+		if before > 41 { // 20 groups with two steps each, once
+			t.Errorf("%q is not known: %d steps of the run before:\n%s", unknown, before, text)
+		}
+		if assertText(t, text, `"n007" = 1 ->`); lines >= 80 || strings.Contains(text, `"n500"`) || strings.Contains(text, "group_status") {
+			t.Errorf("%q is not known: %d lines:\n%s", unknown, lines, text)
+		}
+		t.Logf("%q: %d lines, and %d of the run before", unknown, lines, before)
+	}
+}
