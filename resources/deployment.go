@@ -193,7 +193,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				"that Terraform prints them all, whatever the last run did."),
 			"steps": shown(types.ListType{ElemType: types.StringType}, "What the run does, in order: one line per service of an entity, then one line per group and phase, each with the number of the run in front (`8.1 ntp-node: prepare 1 node (ntp1)`). "+
 				"In state: what the last plan with work showed; empty after a creation that failed."),
-			"last_run_steps": shown(types.ListType{ElemType: types.StringType}, "What the last run with work really did, in the form of `steps`: without what it found as it should be, what failed and what it did not come to, and with what a rollback did. "+
+			"last_run_steps": shown(types.ListType{ElemType: types.StringType}, "What the last run with work really did, in the form of `steps`: without what it found as it should be, what failed and what it did not come to, and with what a rollback did. Where it did all of `steps`, it is one line: `8.1 to 8.6, as in steps`. "+
 				"Known after apply while there is work."),
 			"digest": shown(types.StringType, "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node."),
 			"changed_nodes": shown(types.MapType{ElemType: types.Int64Type}, "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that left the site leave the map with the next run that has work. "+

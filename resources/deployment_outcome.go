@@ -31,7 +31,7 @@ func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1,
 		m.Drift = prior.Drift // what was not repaired is still there; the next refresh shows it
 	}
 	if m.LastRunSteps.IsUnknown() { // there was work
-		m.LastRunSteps = stringList(engine.Numbered(m.Run.ValueInt64(), out.Done))
+		m.LastRunSteps = stringList(out.Did(m.Run.ValueInt64(), values.Texts(m.Steps)))
 	}
 	promised := m.ServiceValues
 	m.setServices(out.Services, out.State.Values, nil)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,4 +27,21 @@ func TestTimeLimitIsReported(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A run that did all that its plan showed says so in one line, because the next plan prints it.
+func TestDidAsShown(t *testing.T) {
+	shown := []string{"3.1 web: prepare 1 node (a)", "3.2 web: node phase"}
+	for name, c := range map[string]struct {
+		out  Outcome
+		want []string
+	}{
+		"all":    {Outcome{Done: []string{"web: prepare 1 node (a)", "web: node phase"}}, []string{"3.1 to 3.2, as in steps"}},
+		"some":   {Outcome{Done: []string{"web: node phase"}}, []string{"3.1 web: node phase"}},
+		"failed": {Outcome{Status: Failed, Done: []string{"web: prepare 1 node (a)", "web: node phase"}}, shown},
+	} {
+		if got := c.out.Did(3, shown); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
 }

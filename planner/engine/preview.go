@@ -93,6 +93,16 @@ func Numbered(run int64, lines []string) []string {
 	return out
 }
 
+// Did returns what a run did, in the form of the steps that its plan showed; where that is all of them, it says so in one
+// line, because the next plan prints it.
+func (o *Outcome) Did(run int64, steps []string) []string {
+	did := Numbered(run, o.Done)
+	if last := len(did); last > 1 && !o.failed() && slices.Equal(did, steps) {
+		return []string{fmt.Sprintf("%d.1 to %d.%d, as in steps", run, run, last)}
+	}
+	return did
+}
+
 // Foresee returns how nodes and groups stand after the run, nil where groups are wrong, which the plan reports.
 func (p *Planned) Foresee() (nodes, groups map[string]string) {
 	ends, err := rollout.Foresee(p.Deployed, p.Plan, p.Busy(), nil)
