@@ -68,7 +68,8 @@ func (g *guard) write(s *system.System) error {
 func (x *session) protect(ctx context.Context, j *operation) error {
 	if x.guard == nil {
 		e := x.ledger.Entry(x.manifest.Site, j.id)
-		if x.manifest.TearDown || !j.Guard() && !(j.Remove && e != nil && e.Guard) {
+		removed := j.Remove && e != nil && e.Guard
+		if x.manifest.TearDown || !j.Guard() && !removed {
 			return nil
 		}
 		if err := x.arm(ctx, j); err != nil {

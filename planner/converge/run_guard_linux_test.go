@@ -76,7 +76,7 @@ func (g *guardBench) fw(content string) []Item {
 
 func (g *guardBench) guardedSession(c Manifest) ([]Result, Summary) {
 	g.t.Helper()
-	c.Guard = "guard-" + g.bench.run
+	c.Guard = "guard-" + g.run
 	return g.session(g.t.Context(), c)
 }
 
@@ -94,13 +94,13 @@ func (g *guardBench) settled() {
 	if s.Guard != "" || s.Ledger["file[/etc/fw]"] == "" {
 		g.t.Fatalf("the guard is %q, the ledger %v", s.Guard, s.Ledger)
 	}
-	g.bench.run = "run-2"
+	g.run = "run-2"
 }
 
 func (g *guardBench) confirmed() {
 	g.t.Helper()
 	_, s := g.guardedSession(Manifest{Mode: Confirm})
-	if s.Error != nil || s.Guard != "guard-"+g.bench.run || s.PutBack != nil {
+	if s.Error != nil || s.Guard != "guard-"+g.run || s.PutBack != nil {
 		g.t.Fatalf("not confirmed: %v, %q, %+v", s.Error, s.Guard, s.PutBack)
 	}
 	g.disarmed()
@@ -168,7 +168,7 @@ func TestGuardPutsBack(t *testing.T) {
 			t.Errorf("%s: the guard is %q, put back %+v", mode, s.Guard, s.PutBack)
 		}
 	}
-	g.bench.run = "run-3"
+	g.run = "run-3"
 	if _, s := g.guardedSession(Manifest{Mode: Apply, Items: g.fw("one")}); s.PutBack != nil {
 		t.Errorf("after another run: %+v", s.PutBack)
 	}
@@ -188,7 +188,7 @@ func TestGuardOfWhatIsNew(t *testing.T) {
 	if _, s := g.session(t.Context(), Manifest{Mode: Check}); s.PutBack == nil || len(s.Ledger) > 0 || g.there("/etc/fw") {
 		t.Errorf("%+v, %v", s.PutBack, s.Ledger)
 	}
-	g.bench.run = "run-2"
+	g.run = "run-2"
 	g.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
 	if now := g.tree(); !maps.Equal(before, now) {
 		t.Errorf("not as before: %v, %v", before, now)
@@ -217,7 +217,7 @@ func TestGuardThatIsLeft(t *testing.T) {
 		if s := Run(t.Context(), g.System, other, nil); s.Error == nil || s.Error.Code != CodeLocked || !strings.Contains(s.Error.Message, `site "one"`) {
 			t.Errorf("%s: another site: %v", name, s.Error)
 		}
-		g.bench.run = run
+		g.run = run
 		g.session(t.Context(), Manifest{Mode: Apply})
 		if g.get("/etc/fw") != "one" || g.loaded != "one" {
 			t.Errorf("%s: the file is %q, loaded is %q", name, g.get("/etc/fw"), g.loaded)

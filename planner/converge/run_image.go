@@ -80,8 +80,8 @@ func (x *session) restore(ctx context.Context) {
 	}
 }
 
-// restoreImages takes back what images of the site are of, the last change first. What ran comes back when all else has.
-// A thing that cannot be restored does not stop the others: the ledger then has it as begun.
+// restoreImages takes back what images of the site are of, the last change first. What ran comes back when all else
+// has. A thing that cannot be restored does not stop the others: the ledger then has it as begun.
 func (x *session) restoreImages(ctx context.Context, images []*ledger.Image) {
 	operations := map[resource.ID]*operation{}
 	ran := map[resource.ID]*ledger.Image{} // the first image of each, when that ran before this run

@@ -39,7 +39,8 @@ func run(args []string, in io.Reader, out, complaints io.Writer) int {
 	}
 	guards := len(args) == 1 && args[0] == "--guard"
 	if len(args) > 0 && !guards {
-		fmt.Fprintln(complaints, "slipway-helper takes a manifest on standard input and no arguments but --version and --guard")
+		fmt.Fprintln(complaints,
+			"slipway-helper takes a manifest on standard input and no arguments but --version and --guard")
 		return statusUsage
 	}
 	syscall.Umask(0o022) // commands must not depend on what the user's login scripts or sudo say
