@@ -22,23 +22,25 @@ type call struct {
 	outside *outsidePhase
 	decided map[string]Removal // of a tear-down: the nodes that it leaves alone
 
-	rounds  []round         // those to come
-	now     *round          // the one under way
-	queue   []*chain        // of the round, not begun
-	atWork  int             // chains of the round
-	blocked []*chain        // those of them that wait to start their next session
-	free    map[int]int     // phase -> its free places in a round of lock windows
-	gone    map[string]bool // nodes that get no further session in this call: they failed, or the run was stopped
-	failed  map[int]bool    // phases in which something failed or was not done
-	whole   bool            // false: the run was stopped before every node finished
-	open    int             // members of the group that have not failed
-	idle    int             // members of the group that are locked, or may be, while nobody works on them
-	left    []string        // nodes that the brake of the group, or its maintenance window, keeps from being started
-	braked  bool
-	paused  bool      // something was left for another run
-	closed  time.Time // since when the maintenance window of its group is known to be closed; zero: it is open
-	batch   int       // of the group, from 1; 0: before the first or after the last
-	sound   int       // nodes of the batch that have not failed
+	rounds []round  // those to come
+	now    *round   // the one under way
+	queue  []*chain // of the round, not begun
+	atWork int      // chains of the round
+	// chains of the round whose first session unlocks its node, which an earlier run left locked, and has not ended
+	unlocking int
+	blocked   []*chain        // those of them that wait to start their next session
+	free      map[int]int     // phase -> its free places in a round of lock windows
+	gone      map[string]bool // nodes that get no further session in this call: they failed, or the run was stopped
+	failed    map[int]bool    // phases in which something failed or was not done
+	whole     bool            // false: the run was stopped before every node finished
+	open      int             // members of the group that have not failed
+	idle      int             // members of the group that are locked, or may be, while nobody works on them
+	left      []string        // nodes that the brake of the group, or its maintenance window, keeps from being started
+	braked    bool
+	paused    bool      // something was left for another run
+	closed    time.Time // since when the maintenance window of its group is known to be closed; zero: it is open
+	batch     int       // of the group, from 1; 0: before the first or after the last
+	sound     int       // nodes of the batch that have not failed
 }
 
 // round is a part of a call: it begins when the one before it is over.
@@ -63,8 +65,10 @@ type chain struct {
 	opened   bool      // a session has locked the node before a callback
 	closing  bool      // the session that unlocks the node runs, or ran
 	begun    bool      // a session has ended
-	losses   int       // how often its next session was lost before it started anything
-	again    time.Time // when that is tried again
+	// its first session unlocks the node, and has not ended
+	unlocking bool
+	losses    int       // how often its next session was lost before it started anything
+	again     time.Time // when that is tried again
 }
 
 // single returns a round whose chains have one session each.
@@ -156,6 +160,8 @@ func (m *Machine) work(c *call) bool {
 				m.free--
 			}
 			if c.now.window {
+				ch.unlocking = m.locked[ch.node]
+				c.unlocking += order(ch.unlocking)
 				m.mark(m.windows, ch.node, true)
 			}
 			m.proceed(ch)
@@ -319,7 +325,7 @@ func (m *Machine) room(c *call, ch *chain) bool {
 	if c.atWork >= width || m.free == 0 {
 		return false
 	}
-	return !c.now.window || m.locked[ch.node] || c.atWork+c.idle < c.group.Rolling.MaxParallel
+	return !c.now.window || m.locked[ch.node] || c.unlocking == 0 && c.atWork+c.idle < c.group.Rolling.MaxParallel
 }
 
 // leftLocked reports whether a node is locked, or may be, while nobody works on it.
@@ -418,7 +424,7 @@ func (m *Machine) try(ch *chain) (verdict, error) {
 		return failure, &CallbackError{s.Name, fmt.Errorf("not started: %w", c.limitError())}
 	case late:
 		return failure, fmt.Errorf("not started: %w", c.limitError())
-	case s.Kind == Callback && ch.window && c.locks(s.Node) && !m.locked[s.Node] && !ch.opened:
+	case s.Kind == Callback && ch.window && c.locks(s.Node) && (ch.unlocking || !m.locked[s.Node]) && !ch.opened:
 		ch.opened = true
 		m.start(ch, s, LockFirst)
 		return started, nil
@@ -509,6 +515,7 @@ func (m *Machine) lost(ch *chain, id ID) {
 func (m *Machine) ended(ch *chain, r Result) {
 	c, s, n := ch.call, ch.last, m.node(ch.node)
 	ch.begun, ch.losses = true, 0
+	ch.unlocked()
 	v := verdictOf[r.Outcome]
 	m.cut = m.cut || v == cutShort
 	if r.Sent && ch.purpose != UnlockAfter {
@@ -628,6 +635,12 @@ func (m *Machine) unlocks(ch *chain) bool {
 	return true
 }
 
+// unlocked lets others be locked (litp.md 84).
+func (ch *chain) unlocked() {
+	ch.call.unlocking -= order(ch.unlocking)
+	ch.unlocking = false
+}
+
 // endChain gives the place of a chain back, once its node is unlocked.
 func (m *Machine) endChain(ch *chain) {
 	if m.at.Before(ch.again) && !m.gaveUp {
@@ -638,6 +651,7 @@ func (m *Machine) endChain(ch *chain) {
 	if m.unlocks(ch) {
 		return
 	}
+	ch.unlocked()
 	ch.call.atWork--
 	if ch.call.now.takesPlace() {
 		m.free++

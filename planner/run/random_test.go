@@ -118,6 +118,7 @@ type world struct {
 	settled ID          // of a lost session that is not tried again
 	losses  map[ID]loss // what to take back when a session is lost
 	locked  map[string]bool
+	stale   map[string]bool // nodes that an earlier run left locked, and on which no session of a lock window has ended
 	owed    map[string]bool // nodes that this run locked, and did not try to unlock yet
 	reached map[string]int  // node -> phase of the last session that succeeded, in the present call
 	calls   map[string]string
@@ -180,7 +181,9 @@ func (w *world) take(commands []Command) {
 			}
 			w.wake = c.Until
 		case Retry:
-			w.again = c.Until
+			if c.Until.After(w.again) {
+				w.again = c.Until
+			}
 			w.running = slices.DeleteFunc(w.running, func(r Command) bool { return r.ID == c.ID })
 			w.forget(c)
 		case Settle:
@@ -269,6 +272,11 @@ func (w *world) check(c Command) {
 		}
 		if g.Rolling != nil && c.Window && c.ID.Purpose != UnlockAfter { // the session locks it, if it is not locked
 			already := w.locked[n]
+			if !already && slices.ContainsFunc(w.running, func(r Command) bool {
+				return r.ID != c.ID && r.Window && w.stale[r.Node] && slices.Contains(g.Members, r.Node)
+			}) {
+				w.wrong("%s is locked before what an earlier run left locked is unlocked", n)
+			}
 			w.locked[n], w.owed[n] = true, true
 			others := slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return !w.locked[m] })
 			if locked := len(others); !already && locked > g.Rolling.MaxParallel {
@@ -411,6 +419,11 @@ func (w *world) event() Event {
 		if w.forget(c); c.ID.Purpose == UnlockAfter {
 			delete(w.owed, c.Node)
 		}
+	case c.Session.Kind == Prepare && e.Result.Outcome == Succeeded && w.groups[c.Group].Rolling != nil &&
+		slices.ContainsFunc(w.program.Deploy[c.Node], func(s Session) bool { return s.Locked }) && w.r.IntN(20) == 0:
+		e.Result.Lock = IsLocked // by an earlier run, of which the plan did not know
+		w.kinds["found locked"]++
+		w.stale[c.Node] = true
 	case !c.Window && c.Session.Kind != Unlock:
 	case e.Result.Outcome == Succeeded && !c.Keep:
 		e.Result.Lock = IsUnlocked
@@ -418,6 +431,9 @@ func (w *world) event() Event {
 		e.Result.Lock = IsLocked
 	default: // the session failed at the last step
 		e.Result.Lock = []Lock{IsUnlocked, IsLocked, IsStuck}[w.r.IntN(3)]
+	}
+	if c.Window || c.Session.Kind == Unlock {
+		delete(w.stale, c.Node)
 	}
 	switch e.Result.Lock {
 	case IsUnlocked:
@@ -544,6 +560,7 @@ func (w *world) begin(p Program) {
 	}
 	w.program, w.groups, w.report = p, map[string]Group{}, nil
 	w.locked, w.owed, w.reached, w.calls = map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]string{}
+	w.stale = map[string]bool{}
 	w.failed, w.batches, w.healthy, w.soaked = map[string]bool{}, map[string]int{}, map[string]int{}, map[string]int{}
 	for _, g := range p.Groups {
 		w.groups[g.Name] = g

@@ -119,8 +119,8 @@ func (n *node) fields() strategy.Fields {
 
 func (c *call) fields() strategy.Fields {
 	return strategy.Fields{"name": &c.name, "stage": &c.stage, "until": &c.until, "limit": &c.limit, "width": &c.width,
-		"todo": &c.todo, "decided": &c.decided, "atWork": &c.atWork, "free": &c.free, "gone": &c.gone,
-		"failed": &c.failed, "whole": &c.whole, "open": &c.open, "idle": &c.idle, "left": &c.left, "braked": &c.braked,
+		"todo": &c.todo, "decided": &c.decided, "atWork": &c.atWork, "unlocking": &c.unlocking,
+		"free": &c.free, "gone": &c.gone, "failed": &c.failed, "whole": &c.whole, "open": &c.open, "idle": &c.idle, "left": &c.left, "braked": &c.braked,
 		"paused": &c.paused, "closed": &c.closed, "batch": &c.batch, "sound": &c.sound}
 }
 
@@ -131,7 +131,8 @@ func (x *outsidePhase) fields() strategy.Fields {
 
 func (ch *chain) fields() strategy.Fields {
 	return strategy.Fields{"number": &ch.number, "last": &ch.last, "purpose": &ch.purpose, "opened": &ch.opened,
-		"closing": &ch.closing, "begun": &ch.begun, "losses": &ch.losses, "again": &ch.again}
+		"unlocking": &ch.unlocking,
+		"closing":   &ch.closing, "begun": &ch.begun, "losses": &ch.losses, "again": &ch.again}
 }
 
 func (m *Machine) saveCall(c *call) savedCall {
