@@ -69,7 +69,7 @@ func TestAnySequenceOfManifestsIsUndone(t *testing.T) {
 				wanted[resource.MakeID("host", title)] = Item{Resource: resource.Resource{Type: "host", Title: title, Parameters: p}}
 			}
 			var items []Item
-			for id := range applied {
+			for _, id := range slices.Sorted(maps.Keys(applied)) {
 				if _, is := wanted[id]; !is {
 					items = append(items, removal(string(id)))
 				}
