@@ -24,9 +24,11 @@ func (fileType) release(
 	if err != nil {
 		return nil, err
 	}
-	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool {
-		return !r.Parameters.Has(name) && name != saidContent
-	})
+	if kind == b.Kind || b.Kind == fileAbsent { // else what had them is not there, so they have not returned
+		rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool {
+			return !r.Parameters.Has(name) && name != saidContent
+		})
+	}
 	given := r.Parameters.Has("content") || r.Parameters.Has("source")
 	if !given {
 		rest.Wrote = ""
@@ -72,7 +74,7 @@ func (b fileBefore) former(s *Session, kind string, returning resource.Parameter
 			return system.Attributes{}, fmt.Errorf("what was in %s before: %w", b.Path, err)
 		}
 		if returning["content"] = string(content); kind != fileFile {
-			return kept, nil
+			return b.attributes().Or(kept), nil
 		}
 	} else if kind != b.Kind {
 		mode := fs.FileMode(b.Mode)
