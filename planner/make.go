@@ -32,8 +32,8 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 			Message: err.Error()})
 	}
 	p := &Plan{Site: s.Name, Groups: changes.groups, Phases: phases, Departed: changes.departed,
-		Forgotten: changes.forgotten, MayFail: s.FailureBudget.Of(len(desired.wanted)), EndAtPause: s.Approval == site.ApprovalEnd,
-		complete: desired.resolve}
+		Forgotten: changes.forgotten, MayFail: s.FailureBudget.Of(len(desired.wanted)),
+		EndAtPause: s.Approval == site.ApprovalEnd, complete: desired.resolve}
 	p.SetBatches(desired.settings)
 	if wrong := desired.checkBatches(p); len(wrong) > 0 {
 		return nil, append(errs, wrong...)

@@ -12,8 +12,8 @@ import (
 
 // KnownPart returns a deployment without what is not known: nodes, also those whose group is not known, services, and
 // configuration resources of services of which neither parameter is known. A parameter of a configuration resource may
-// stay unknown, so the part is for a reader with Partly. A node of which tags, labels, rack or roles are not known stays
-// with what it certainly has, unless wholly asks for nodes that are wholly known.
+// stay unknown, so the part is for a reader with Partly. A node of which tags, labels, rack or roles are not known
+// stays with what it certainly has, unless wholly asks for nodes that are wholly known.
 func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err error) {
 	p := parting{values: NewValues(true), wholly: wholly, Lacking: site.Lacking{Wanted: map[string]bool{},
 		Loose: map[string]bool{}, Overriding: map[string][]resource.Configuration{}, Brings: noBrings()}}
@@ -107,7 +107,7 @@ func (p *parting) node(m Member) (any, bool) {
 	}
 	n, known := p.loosen(name, m.Value)
 	p.loose = append(p.loose, n)
-	if !n.moves && !p.wholly && !(n.noRoles && p.plugins) {
+	if !n.moves && !p.wholly && (!n.noRoles || !p.plugins) {
 		p.Loose[name] = true
 		return known, true
 	}

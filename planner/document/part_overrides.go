@@ -18,7 +18,7 @@ type partOverride struct {
 func (p *parting) override(m Member) (any, bool) {
 	p.Overrides.Of++
 	object, _ := m.Value.(map[string]any)
-	var certainly any = m.Value
+	certainly := m.Value
 	o, stays := partOverride{}, true
 	if !isKnown(m.Value) {
 		p.Overrides.Lacks++

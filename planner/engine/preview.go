@@ -93,8 +93,8 @@ func Numbered(run int64, lines []string) []string {
 	return out
 }
 
-// Did returns what a run did, in the form of the steps that its plan showed; where that is all of them, it says so in one
-// line, because the next plan prints it.
+// Did returns what a run did, in the form of the steps that its plan showed; where that is all of them, it says so in
+// one line, because the next plan prints it.
 func (o *Outcome) Did(run int64, steps []string) []string {
 	did := Numbered(run, o.Done)
 	if last := len(did); last > 1 && !o.failed() && slices.Equal(did, steps) {

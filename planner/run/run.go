@@ -293,9 +293,10 @@ func New(p Program) *Machine {
 		p.Parallelism = DefaultParallelism
 	}
 	p.ParallelGroups = max(p.ParallelGroups, 1)
-	m := &Machine{p: p, pass: 1, failed: map[string]bool{}, running: map[ID]*chain{}, free: p.Parallelism, goOn: true, nodes: map[string]*node{},
-		locked: map[string]bool{}, windows: map[string]bool{}, later: nodesOf(p.After), recorded: map[string]bool{},
-		removed: map[string]Removal{}, unstarted: map[string][]string{},
+	m := &Machine{p: p, pass: 1, failed: map[string]bool{}, running: map[ID]*chain{}, free: p.Parallelism, goOn: true,
+		nodes: map[string]*node{}, locked: map[string]bool{}, windows: map[string]bool{}, later: nodesOf(p.After),
+		recorded: map[string]bool{},
+		removed:  map[string]Removal{}, unstarted: map[string][]string{},
 		paused: map[string]bool{}, opensAt: map[string]time.Time{}}
 	members, after := map[string][]string{}, map[string][]string{}
 	groups := make([]site.Group, len(p.Groups))

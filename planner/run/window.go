@@ -9,9 +9,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
-// While the maintenance window of a group is closed, nothing of it is started but what ends the work on a node, and the
-// time limits of its calls do not count. The run waits until it opens (Wake, Woken), or ends as paused, when the rest is
-// done, with EndAtPause.
+// While the maintenance window of a group is closed, nothing of it is started but what ends the work on a node, and
+// the time limits of its calls do not count. The run waits until it opens (Wake, Woken), or ends as paused, when the
+// rest is done, with EndAtPause.
 
 // startsNode reports whether a session of this kind starts a node of a group, or a callback: not outside of the
 // maintenance window of the group. What a node is left with is finished: it is checked, and unlocked.
