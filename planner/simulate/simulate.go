@@ -113,7 +113,8 @@ type Run struct {
 }
 
 // New simulates the first run on a site, at a time: every node of a group has changes. Groups that are nil are the
-// default strategy. Invalid groups, and an outcome for a node that the site does not have, are a [invalid.Errors] error.
+// default strategy. Invalid groups, and an outcome for a node that the site does not have, are a [invalid.Errors]
+// error.
 func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
 		return Run{}, errs
