@@ -16,6 +16,8 @@ func TestModeComesBack(t *testing.T) {
 	mode := f("/f", resource.Parameters{"path": "/f", "mode": "0600", "force": true})
 	absent := f("/f", resource.Parameters{"path": "/f", "ensure": "absent", "force": true})
 	link := f("/f", resource.Parameters{"path": "/f", "target": "/b", "force": true})
+	directory := f("/f", resource.Parameters{"path": "/f", "ensure": "directory", "mode": "0755"})
+	content := f("/f", resource.Parameters{"path": "/f", "content": "", "force": true})
 	other := f("file-1", resource.Parameters{"path": "/f", "content": "", "force": true})
 	for name, steps := range map[string][][]Item{
 		"mode":              {{mode}, {removal("file[/f]")}},
@@ -23,6 +25,8 @@ func TestModeComesBack(t *testing.T) {
 		"mode link":         {{mode}, {link}, {removal("file[/f]")}},
 		"mode absent link":  {{mode}, {absent}, {link}, {removal("file[/f]")}},
 		"mode absent other": {{mode}, {absent}, {removal("file[/f]"), other}},
+		"directory content": {{directory}, {content}, {removal("file[/f]")}},
+		"content mode link": {{content}, {mode}, {content}, {link}, {removal("file[/f]")}},
 		"all":               {{mode}, {absent}, {absent}, {link}, {removal("file[/f]")}, {other}},
 	} {
 		t.Run(name, func(t *testing.T) {
