@@ -24,11 +24,9 @@ func (fileType) release(
 	if err != nil {
 		return nil, err
 	}
-	if kind == b.Kind || b.Kind == fileAbsent { // else what had them is not there, so they have not returned
-		rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool {
-			return !r.Parameters.Has(name) && name != saidContent
-		})
-	}
+	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool {
+		return !r.Parameters.Has(name) && name != saidContent
+	})
 	given := r.Parameters.Has("content") || r.Parameters.Has("source")
 	if !given {
 		rest.Wrote = ""
@@ -53,6 +51,9 @@ func (fileType) release(
 			return nil, err
 		}
 	case kind != b.Kind: // it is slipway's own
+		if kind = wantedKind(r, kind); kind == b.Kind {
+			break // what comes in its place is what was there before
+		}
 		if a, err = b.attributesOfNew(s, kind); err != nil {
 			return nil, err
 		}
@@ -74,7 +75,7 @@ func (b fileBefore) former(s *Session, kind string, returning resource.Parameter
 			return system.Attributes{}, fmt.Errorf("what was in %s before: %w", b.Path, err)
 		}
 		if returning["content"] = string(content); kind != fileFile {
-			return b.attributes().Or(kept), nil
+			return kept, nil
 		}
 	} else if kind != b.Kind {
 		mode := fs.FileMode(b.Mode)

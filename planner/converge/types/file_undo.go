@@ -130,7 +130,8 @@ func (fileType) now(_ context.Context, s *Session, _ string, b *fileBefore) (*fi
 	return &n, n.keep(s, true)
 }
 
-// keep keeps a copy of a file whose content may change, and what else it or a directory needs to be made anew.
+// keep keeps a copy of a file whose content may change, and what else it or a directory needs to be made anew. Of
+// attributes that slipway has changed the copy has those of before.
 func (b *fileBefore) keep(s *Session, backup bool) (err error) {
 	if !b.says(saidContent) || b.Kind != fileFile && b.Kind != fileDirectory {
 		return nil
@@ -142,7 +143,13 @@ func (b *fileBefore) keep(s *Session, backup bool) (err error) {
 		b.Stays = true
 		return nil
 	}
-	b.Kept, err = s.Keep(b.Path)
+	content, info, err := s.ReadInfo(b.Path)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(system.ChmodBits(info.Mode))
+	a := b.attributes().Or(system.Attributes{Mode: &mode, UID: &info.UID, GID: &info.GID})
+	b.Kept, err = s.keep(b.Path, content, uint32(*a.Mode), *a.UID, *a.GID)
 	return err
 }
 

@@ -25,15 +25,15 @@ func (s *Session) Keep(path string) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return s.keep(path, content, info)
+	return s.keep(path, content, system.ChmodBits(info.Mode), info.UID, info.GID)
 }
 
 // keepText keeps a text that is not in a file of its own, under a name of the caller's choice.
 func (s *Session) keepText(what, text string) (name string, err error) {
-	return s.keep(what, []byte(text), system.Info{Mode: 0o600})
+	return s.keep(what, []byte(text), 0o600, 0, 0)
 }
 
-func (s *Session) keep(what string, content []byte, info system.Info) (name string, err error) {
+func (s *Session) keep(what string, content []byte, mode uint32, uid, gid int) (name string, err error) {
 	if _, err := s.MakeHome(); err != nil {
 		return "", err
 	}
@@ -45,7 +45,7 @@ func (s *Session) keep(what string, content []byte, info system.Info) (name stri
 		whose += "\x00" + s.Image
 	}
 	sum := sha256.Sum256([]byte(whose))
-	name = fmt.Sprintf("%s-%04o-%d-%d", hex.EncodeToString(sum[:12]), system.ChmodBits(info.Mode), info.UID, info.GID)
+	name = fmt.Sprintf("%s-%04o-%d-%d", hex.EncodeToString(sum[:12]), mode, uid, gid)
 	secret := fs.FileMode(0o600)
 	if err := s.ReplaceFile(system.BackupPath+"/"+name, content, system.Attributes{Mode: &secret}); err != nil {
 		return "", fmt.Errorf("keep a copy of %s: %w", what, err)
