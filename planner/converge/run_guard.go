@@ -23,7 +23,7 @@ import (
 // decides: a session in mode Confirm, over a connection made after the change, removes guard.json; the service, or any
 // other session, puts back what the images of the ledger say, and notes that there for the next plan.
 
-// guardPath has the guard that is armed. It is no part of the ledger, because commands may hold secrets.
+// guardPath has the guard that is armed. It is no part of the ledger, because commands may contain secrets.
 const guardPath = system.Home + "/guard.json"
 
 // guard is a change that is put back unless it is confirmed.

@@ -38,7 +38,7 @@ func TestRestoreRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range []struct {
+	for _, c := range []struct {
 		data, want string
 		program    Program
 	}{
@@ -46,8 +46,8 @@ func TestRestoreRefuses(t *testing.T) {
 		{"{", "the snapshot of the run cannot be read: unexpected end of JSON input", Program{}},
 		{`{"version": 2}`, "the snapshot of the run has version 2, this build reads 1", Program{}},
 	} {
-		if _, err := Restore(bad.program, []byte(bad.data)); err == nil || err.Error() != bad.want {
-			t.Errorf("%s: got %v, want %s", bad.data, err, bad.want)
+		if _, err := Restore(c.program, []byte(c.data)); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.data, err, c.want)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (s *Session) remember(secret bool, path string, find finder) (entries, erro
 	e.Former = f.lines.blocks(find(f.lines))
 	for _, b := range e.Former {
 		for _, t := range b.Lines {
-			text = text && utf8.ValidString(t) // JSON cannot hold anything else
+			text = text && utf8.ValidString(t) // JSON has no other text
 		}
 	}
 	if len(e.Former) > 0 && (secret || !text) {

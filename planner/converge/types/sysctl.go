@@ -160,7 +160,7 @@ func (t sysctlType) describe(s *Session, key string, secret bool) (_ *sysctlBefo
 	if b.Live, err = t.live(s, key); err != nil {
 		return &b, err
 	}
-	if secret || !utf8.ValidString(b.Live) { // JSON cannot hold anything else
+	if secret || !utf8.ValidString(b.Live) { // JSON has no other text
 		file, err := schema.SysctlPath(key)
 		if err != nil {
 			return &b, err
