@@ -353,3 +353,25 @@ func TestUnknownScopeOfAnOverrideHidesOnlyWhatItNames(t *testing.T) {
 		}
 	}
 }
+
+// An override may name nodes of which the address is not known: the other nodes have their steps all the same.
+func TestUnknownNodeThatAnOverrideNames(t *testing.T) {
+	t.Parallel()
+	u := newUnsettled(t)
+	site := func(content string, n3 map[string]any, nodes ...any) map[string]tftypes.Value {
+		config := u.site(n3, nil, nil, content)
+		config["overrides"] = valueOf([]any{map[string]any{"name": "o", "nodes": nodes, "configuration": map[string]any{
+			"file": map[string]any{"/etc/motd": map[string]any{"mode": "0600"}}}}})
+		return config
+	}
+	for name, nodes := range map[string][]any{"it alone": {"n3"}, "it and another one": {"n1", "n3"}} {
+		prior := u.apply(site("one", nil, nodes...))
+		_, warnings := u.consistent(name, prior, site("two", map[string]any{"address": unknownText}, nodes...), site("two", nil, nodes...))
+		if want := "file[/etc/motd]"; !strings.Contains(certain(warnings), want) {
+			t.Errorf("%s: %q is not certain:\n%s", name, want, warnings)
+		}
+		if got := strings.Contains(certain(warnings), "(by override o)"); got != (len(nodes) > 1) {
+			t.Errorf("%s: the override is certain: %t\n%s", name, got, warnings)
+		}
+	}
+}
