@@ -63,6 +63,7 @@ func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err 
 	}
 	p.settleGroups(&part)
 	p.settleOverrides(&part)
+	p.dropLeftOut(&part)
 	return part, p.Lacking, nil
 }
 

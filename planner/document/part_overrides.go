@@ -2,6 +2,7 @@ package document
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -64,4 +65,31 @@ func (p *parting) settleOverrides(part *Deployment) {
 			}
 		}
 	}
+}
+
+// dropLeftOut takes the nodes that are left out from what overrides name, and an override that names no other ones.
+func (p *parting) dropLeftOut(part *Deployment) {
+	overrides, _ := part.Overrides.([]any)
+	if len(overrides) == 0 {
+		return
+	}
+	kept := make([]any, 0, len(overrides))
+	for _, o := range overrides {
+		object, _ := o.(map[string]any)
+		nodes, _ := object["nodes"].([]any)
+		left := slices.DeleteFunc(slices.Clone(nodes), func(v any) bool {
+			node, _ := v.(string)
+			return slices.Contains(p.Names, node)
+		})
+		switch len(left) {
+		case len(nodes):
+			kept = append(kept, o)
+		case 0:
+		default:
+			object = maps.Clone(object)
+			object["nodes"] = left
+			kept = append(kept, object)
+		}
+	}
+	part.Overrides = kept
 }
