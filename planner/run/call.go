@@ -416,8 +416,6 @@ func (m *Machine) try(ch *chain) (verdict, error) {
 		c.until = c.until.Add(c.group.Rolling.Soak)
 		m.start(ch, s, Work)
 		return started, nil
-	case m.waitsIn(c, ch):
-		return waiting, nil
 	case s.Waits != "":
 		return failure, errors.New(s.Waits)
 	case late && s.Kind == Callback:
