@@ -167,7 +167,7 @@ func (m *Machine) work(c *call) bool {
 			m.proceed(ch)
 			m.brake(c)
 		}
-		if c.now.window && c.atWork == 0 && len(c.queue) > 0 && m.free > 0 && c.closed.IsZero() {
+		if c.now.window && c.atWork == 0 && len(c.queue) > 0 && m.free > 0 && !m.room(c, c.queue[0]) {
 			m.refuseLocked(c)
 		}
 		if c.atWork > 0 || len(c.queue) > 0 {
