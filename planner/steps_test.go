@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // A step lists what it does in the order of execution, and cuts only what is of a kind that it shows.
@@ -62,5 +63,51 @@ func TestStepsShowTheOrderOfNodes(t *testing.T) {
 	}
 	if len(digests) != 3 {
 		t.Errorf("got %d digests", len(digests))
+	}
+}
+
+// Many groups in a row that do the same share a line, which has the names of all of them. A group that does something
+// else, or does it otherwise, has lines of its own.
+func TestStepsOfGroupsThatDoTheSame(t *testing.T) {
+	s := site.Site{Name: "s", Services: []site.Service{
+		{Name: "files", Configuration: conf{"file": titles{"/a": params{"content": "x"}}}},
+		{Name: "more", Selectors: site.Selectors{{NodeNames: []string{"e1"}}},
+			Configuration: conf{"file": titles{"/b": params{"content": "x"}}}},
+	}}
+	for _, g := range strings.Split("abcdefghijklmno", "") {
+		group := site.Group{Name: g, Critical: true, Selectors: site.Selectors{{NodeTags: []string{g}}}}
+		switch g {
+		case "j":
+			group.Critical = false
+		case "k", "l", "m", "n":
+			group.Rolling = &site.Rolling{MaxParallel: 1, Lock: "l", Unlock: "u"}
+		}
+		s.Groups = append(s.Groups, group)
+		for i := 1; i <= 2+int(g[0])%2; i++ {
+			s.Nodes = append(s.Nodes, site.Node{Name: g + fmt.Sprint(i), Tags: []string{g}})
+		}
+	}
+	want := []string{
+		"1. a, b, c, d (critical), each by itself: prepare 10 nodes (a1, a2, a3, b1, b2, c1, c2, c3 and 2 more); then node phase: 10 changes on 10 nodes: create file[/a] on 10",
+		"2. e (critical): prepare 3 nodes (e1, e2, e3)",
+		"3. e (critical): node phase: 4 changes on 3 nodes: create file[/a] on 3, file[/b] on e1",
+		"4. f, g, h, i (critical), each by itself: prepare 10 nodes (f1, f2, g1, g2, g3, h1, h2, i1 and 2 more); then node phase: 10 changes on 10 nodes: create file[/a] on 10",
+		"5. j: prepare 2 nodes (j1, j2)",
+		"6. j: node phase: 2 changes on 2 nodes: create file[/a] on 2",
+		"7. k, l, m, n (critical), each by itself: prepare 10 nodes (k1, k2, k3, l1, l2, m1, m2, m3 and 2 more); then node phase, 1 node at a time between lock and unlock: 10 changes on 10 nodes: create file[/a] on 10",
+		"8. o (critical): prepare 3 nodes (o1, o2, o3)",
+		"9. o (critical): node phase: 3 changes on 3 nodes: create file[/a] on 3",
+	}
+	p := mustMake(t, s, nil, nil)
+	if d := cmp.Diff(want, p.Steps()); d != "" {
+		t.Error(d)
+	}
+	var three []string // the first three of them
+	part := p.Part(func(t task.Task) bool { return t.Node < "d" })
+	for _, line := range part.Lines() {
+		three = append(three, line[:strings.Index(line, ":")])
+	}
+	if d := cmp.Diff(strings.Fields("a a b b c c"), three, cmp.Transformer("", func(s string) string { return s[:1] })); d != "" {
+		t.Errorf("three groups: %s", d)
 	}
 }
