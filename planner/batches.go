@@ -151,10 +151,10 @@ func (g Group) describeBatches(nodes []string) (lines []string) {
 	return lines
 }
 
-// describeMaintenance says when nodes of a group are started.
-func (g Group) describeMaintenance(ends bool) string {
+// maintenance says when the nodes of a group are started, where the phase prepares them.
+func (ph Phase) maintenance(g Group, ends bool) string {
 	switch {
-	case g.Maintenance == "":
+	case g.Maintenance == "" || ph.TaskGroup != task.Prepare:
 		return ""
 	case ends:
 		return "; started in " + g.Maintenance + ", outside of it the run ends as paused"

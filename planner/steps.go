@@ -8,8 +8,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// titlesShown is how many resources of one kind a step lists.
-const titlesShown = 12
+const (
+	titlesShown = 12 // so many resources of one kind are listed in a step
+	groupsApart = 3  // so many groups in a row that do the same have steps of their own
+)
 
 // Steps returns [Plan.Lines] with numbers, such as
 //
@@ -27,7 +29,7 @@ func (p *Plan) Steps() []string {
 
 // Lines describes the plan: one line for each phase and each batch, in the order of the run, with counts and titles. A
 // line lists at most 12 resources of each kind, more only where overrides change them, and 8 nodes, and cuts long
-// titles. An empty plan has no lines.
+// titles. More than 3 groups in a row that do the same share one line with all their names. An empty plan has no lines.
 func (p *Plan) Lines() []string {
 	groups := make(map[string]Group, len(p.Groups))
 	for _, g := range p.Groups {
@@ -40,23 +42,92 @@ func (p *Plan) Lines() []string {
 		}
 	}
 	lines := make([]string, 0, len(p.Phases))
-	for _, phase := range p.Phases {
-		g := groups[phase.Group]
-		if phase.inBatches() {
-			lines = append(lines, g.describeBatches(distinct(batched[phase.Group]))...)
-			delete(batched, phase.Group)
+	for _, b := range p.blocks(groups) {
+		if len(b.groups) > groupsApart {
+			lines = append(lines, b.describe(p.EndAtPause))
+			continue
 		}
-		line := phase.describe(g, p.Departed)
-		if phase.TaskGroup == task.Prepare {
-			line += g.describeMaintenance(p.EndAtPause)
+		for _, phase := range slices.Concat(b.phases...) {
+			g := groups[phase.Group]
+			if phase.inBatches() {
+				lines = append(lines, g.describeBatches(distinct(batched[phase.Group]))...)
+				delete(batched, phase.Group)
+			}
+			lines = append(lines, phase.describe(g, p.Departed)+phase.maintenance(g, p.EndAtPause))
 		}
-		lines = append(lines, line)
 	}
 	if len(lines) > 0 && p.MayFail != nil {
 		lines[0] += fmt.Sprintf("; failure budget: nothing new is started in any group once more than %s failed",
 			count(*p.MayFail, "node"))
 	}
 	return lines
+}
+
+// block is the phases of a group, one after another, or those of several groups in a row that do the same.
+type block struct {
+	does   string // what the group does, without names of nodes; empty where nothing else counts as the same
+	groups []Group
+	phases [][]Phase // of each group
+}
+
+func (p *Plan) blocks(groups map[string]Group) (out []block) {
+	for from, to := 0, 0; from < len(p.Phases); from = to {
+		g := groups[p.Phases[from].Group]
+		for to = from + 1; to < len(p.Phases) && g.Name != "" && p.Phases[to].Group == g.Name; {
+			to++
+		}
+		phases := p.Phases[from:to]
+		b := block{does(g, phases), []Group{g}, [][]Phase{phases}}
+		if last := len(out) - 1; last >= 0 && b.does != "" && out[last].does == b.does {
+			out[last].groups, out[last].phases = append(out[last].groups, g), append(out[last].phases, phases)
+			continue
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// does returns what a group does on all nodes of each phase alike; empty where it depends on the node, or on how many
+// nodes there are.
+func does(g Group, phases []Phase) string {
+	if g.Name == "" || len(g.Batches)+len(g.Order)+len(g.Unlocked) > 0 {
+		return ""
+	}
+	text := fmt.Sprint(g.Critical, g.Stops, g.MaxParallel, g.Locked, g.Maintenance)
+	for _, phase := range phases {
+		t, nodes := phase.Tasks[0], len(phase.nodeNames())
+		if t.Kind == task.Callback || t.Limit > 0 {
+			return ""
+		}
+		text += fmt.Sprintf("\n%s %s %v", phase.TaskGroup, t.Name, t.Tolerate)
+		for _, c := range gather(phase.Tasks) {
+			if len(c.nodes) < nodes {
+				return ""
+			}
+			text += fmt.Sprintf(" %+v", c.changeKey)
+		}
+	}
+	return text
+}
+
+// describe describes what several groups do, each by itself.
+func (b block) describe(ends bool) string {
+	names, does := make([]string, len(b.groups)), make([]string, len(b.phases[0]))
+	for i, g := range b.groups {
+		names[i] = cut(g.Name)
+	}
+	for i, phase := range b.phases[0] {
+		all := Phase{TaskGroup: phase.TaskGroup}
+		for _, phases := range b.phases {
+			all.Tasks = append(all.Tasks, phases[i].Tasks...)
+		}
+		does[i] = all.describe(b.groups[0], nil) + all.maintenance(b.groups[0], ends)
+	}
+	title := strings.Join(names, ", ")
+	if b.groups[0].Critical {
+		title += " (critical)"
+	}
+	return title + ", each by itself: " + strings.Join(does, "; then ")
 }
 
 // Part returns the plan with only the tasks that wanted selects, and the phases that have any. The result is for

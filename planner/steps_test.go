@@ -75,7 +75,11 @@ func TestStepsOfGroupsThatDoTheSame(t *testing.T) {
 			Configuration: conf{"file": titles{"/b": params{"content": "x"}}}},
 	}}
 	for _, g := range strings.Split("abcdefghijklmno", "") {
-		group := site.Group{Name: g, Critical: true, Selectors: site.Selectors{{NodeTags: []string{g}}}}
+		tag := g
+		if g == "a" {
+			g = strings.Repeat("a", 50)
+		}
+		group := site.Group{Name: g, Critical: true, Selectors: site.Selectors{{NodeTags: []string{tag}}}}
 		switch g {
 		case "j":
 			group.Critical = false
@@ -84,11 +88,11 @@ func TestStepsOfGroupsThatDoTheSame(t *testing.T) {
 		}
 		s.Groups = append(s.Groups, group)
 		for i := 1; i <= 2+int(g[0])%2; i++ {
-			s.Nodes = append(s.Nodes, site.Node{Name: g + fmt.Sprint(i), Tags: []string{g}})
+			s.Nodes = append(s.Nodes, site.Node{Name: tag + fmt.Sprint(i), Tags: []string{tag}})
 		}
 	}
 	want := []string{
-		"1. a, b, c, d (critical), each by itself: prepare 10 nodes (a1, a2, a3, b1, b2, c1, c2, c3 and 2 more); then node phase: 10 changes on 10 nodes: create file[/a] on 10",
+		"1. " + strings.Repeat("a", 50) + ", b, c, d (critical), each by itself: prepare 10 nodes (a1, a2, a3, b1, b2, c1, c2, c3 and 2 more); then node phase: 10 changes on 10 nodes: create file[/a] on 10",
 		"2. e (critical): prepare 3 nodes (e1, e2, e3)",
 		"3. e (critical): node phase: 4 changes on 3 nodes: create file[/a] on 3, file[/b] on e1",
 		"4. f, g, h, i (critical), each by itself: prepare 10 nodes (f1, f2, g1, g2, g3, h1, h2, i1 and 2 more); then node phase: 10 changes on 10 nodes: create file[/a] on 10",
