@@ -95,13 +95,13 @@ func (c *call) batchFailed(ok int) []strategy.Shortfall {
 }
 
 // failedBatch returns what the batch that failed falls short of, at the end of the call.
-func (c *call) failedBatch() []strategy.Shortfall {
+func (m *Machine) failedBatch(c *call) []strategy.Shortfall {
 	if len(c.batchFailed(c.sound)) == 0 {
 		return nil
 	}
 	ok := c.sound
 	for _, n := range c.left {
-		if c.inBatch(n) {
+		if c.inBatch(n) && !m.node(n).failed {
 			ok--
 		}
 	}

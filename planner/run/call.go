@@ -588,13 +588,20 @@ func (c *call) add(s Session, v verdict) {
 	c.failed[s.Phase] = true
 	c.whole = c.whole && v != cutShort
 	if s.Node != "" {
-		if v == failure && !c.gone[s.Node] {
-			c.open--
-			if c.inBatch(s.Node) {
-				c.sound--
-			}
-		}
 		c.gone[s.Node] = true
+	}
+}
+
+// nodeFailed counts a node that failed, once, for the criteria of its group and of the batch under way.
+func (c *call) nodeFailed(name string) {
+	if c.group == nil {
+		return
+	}
+	if _, member := slices.BinarySearch(c.group.Members, name); member {
+		c.open--
+	}
+	if c.inBatch(name) {
+		c.sound--
 	}
 }
 

@@ -75,7 +75,7 @@ func (m *Machine) groupOver(c *call) {
 			}
 		}
 	}
-	if !c.whole || (c.paused || m.spent && len(c.left) > 0) && !c.short() && len(c.failedBatch()) == 0 {
+	if !c.whole || (c.paused || m.spent && len(c.left) > 0) && !c.short() && len(m.failedBatch(c)) == 0 {
 		// nodes that finished get their result, the others stay as they were
 		m.goOn = m.goOn && c.whole && !m.spent
 		if m.regroup = true; c.paused {
@@ -95,7 +95,7 @@ func (m *Machine) groupOver(c *call) {
 	if c.stage == strategy.Prepared {
 		shortfalls, _ = m.walk.FinishPrepare(name, succeeded)
 	} else {
-		shortfalls = m.walk.FinishDeploy(name, succeeded, c.failedBatch()...)
+		shortfalls = m.walk.FinishDeploy(name, succeeded, m.failedBatch(c)...)
 	}
 	for _, n := range c.left { // they stay as they were
 		if m.node(n).failed {

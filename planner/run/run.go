@@ -444,7 +444,13 @@ func (m *Machine) nodeFailed(name string) {
 	if name == "" {
 		return
 	}
-	m.node(name).failed, m.failed[name] = true, true
+	if n := m.node(name); !n.failed {
+		n.failed = true
+		for _, c := range m.calls {
+			c.nodeFailed(name)
+		}
+	}
+	m.failed[name] = true
 	if m.spent = m.p.MayFail != nil && len(m.failed) > *m.p.MayFail; m.spent {
 		m.failRun(true)
 	}

@@ -134,8 +134,8 @@ func (sc scenario) model() string {
 	if sc.plan.MayFail != nil {
 		budget = fmt.Sprintf(", %d may fail", *sc.plan.MayFail)
 	}
-	return fmt.Sprintf("# parallelism %d, groups at once %d%s\n", sc.settings.Parallelism, sc.settings.ParallelGroups,
-		budget) +
+	return fmt.Sprintf("# parallelism %d, groups at once %d%s, ends at a pause: %v, windows %v\n", sc.settings.Parallelism,
+		sc.settings.ParallelGroups, budget, sc.settings.EndAtPause, sc.settings.Windows) +
 		text(object{"nodes": nodes, "groups": groups})
 }
 
