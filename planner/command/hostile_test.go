@@ -74,7 +74,8 @@ func TestHostileServers(t *testing.T) {
 				t.Errorf("the report does not say it:\n%s", report)
 			}
 			legible(t, "the report", report)
-			for _, args := range [][]string{{"report", "r1"}, {"report", "r1", "-o", "json"}, {"watch", "r1"}} {
+			for _, args := range [][]string{{"report", "r1"}, {"report", "r1", "-o", "json"}, {"report", "r1", "-o", "markdown"},
+				{"report", "r1", "-o", "html"}, {"report", "r1", "-o", "junit"}, {"watch", "r1"}} {
 				out, err := run(t, append(args, "--journal-directory", dir)...)
 				if err != nil {
 					t.Error(err)

@@ -20,6 +20,8 @@ const (
 	table      format = "table"
 	asJSON     format = "json"
 	asMarkdown format = "markdown"
+	asHTML     format = "html"
+	asJUnit    format = "junit"
 )
 
 // formatFlag is a flag whose value is one of the allowed formats.

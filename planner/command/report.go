@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ func newReport(j *journalFlags) *cobra.Command {
 		Long:  "Show how a run went. RUN is the id of a run, or a beginning of it; without it the newest run is shown.",
 		Args:  atMostOneRun,
 	}
-	output := outputFlag(cmd)
+	output := outputFlag(cmd, asMarkdown, asHTML, asJUnit)
 	cmd.RunE = j.reading(func(cmd *cobra.Command, store *journal.Store, args []string) error {
 		run, err := store.Run(cmd.Context(), argument(args))
 		if err != nil {
@@ -30,103 +31,164 @@ func newReport(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		a := newAccount(run, events)
+		switch *output {
+		case asMarkdown:
+			return writeReportMarkdown(cmd.OutOrStdout(), a)
+		case asHTML:
+			return writeReportHTML(cmd.OutOrStdout(), a)
+		case asJUnit:
+			return writeReportJUnit(cmd.OutOrStdout(), a)
+		}
 		return show(cmd, *output, struct {
 			journal.Run
 			Events []journal.Recorded `json:"events"`
-		}{run, orEmpty(events)}, func(p *printer) { p.run(run, events) })
+		}{run, orEmpty(events)}, func(p *printer) { p.account(a) })
 	})
 	return cmd
 }
 
-// run prints how a run went.
-func (p *printer) run(run journal.Run, events []journal.Recorded) {
-	p.printf("run %s: %s of site %s: %s\n", run.ID, run.Operation, run.Site, run.Status)
-	p.printf("started %s, took %s, by %s\n", run.Started.Local().Format(time.DateTime), duration(run), run.Owner)
-	if len(run.Steps) > 0 {
+// account is what a report says of a run.
+type account struct {
+	journal.Run
+	Texts, Noop, Failures []alike        // changed texts, differences that stay because of noop, and failures
+	Changed, Failed       int            // tasks
+	Nodes                 []*nodeAccount // by name
+	Groups                []journal.Recorded
+	Notes                 []journal.Recorded
+}
+
+// alike is a result that one or more nodes have.
+type alike struct {
+	Resource, Message, Output string
+	Nodes                     []string
+}
+
+// nodeAccount is what a run did on a node.
+type nodeAccount struct {
+	Name, Group     string // name is empty for the callbacks of whole services
+	Stage           string // that the node reached; empty while it is at work
+	Tasks           []journal.Recorded
+	Changed, Failed int
+	Time            time.Duration // of its tasks
+}
+
+func newAccount(run journal.Run, events []journal.Recorded) *account {
+	run.Report = withoutHint(run.Report)
+	a := &account{Run: run}
+	nodes := map[string]*nodeAccount{}
+	node := func(e journal.Recorded) *nodeAccount {
+		if nodes[e.Node] == nil {
+			nodes[e.Node] = &nodeAccount{Name: e.Node, Group: e.Group}
+		}
+		return nodes[e.Node]
+	}
+	for _, e := range events {
+		switch e.Kind {
+		case journal.TaskFinished:
+			n := node(e)
+			n.Tasks = append(n.Tasks, e)
+			n.Time += time.Duration(e.Millis) * time.Millisecond
+			switch e.Status {
+			case "changed":
+				n.Changed++
+				a.Changed++
+			case "failed":
+				n.Failed++
+				a.Failed++
+			}
+		case journal.NodeFinished:
+			node(e).Stage = e.Status
+		case journal.GroupFinished:
+			a.Groups = append(a.Groups, e)
+		case journal.Note:
+			a.Notes = append(a.Notes, e)
+		}
+	}
+	a.Nodes = slices.SortedFunc(maps.Values(nodes), func(x, y *nodeAccount) int { return strings.Compare(x.Name, y.Name) })
+	a.Texts = alikes(events, "changed", func(e journal.Recorded) bool { return e.Message == journal.TextChanged })
+	a.Noop = alikes(events, "differs", nil)
+	a.Failures = alikes(events, "failed", nil)
+	return a
+}
+
+// alikes returns the results of a status, each once with its nodes.
+func alikes(events []journal.Recorded, status string, among func(journal.Recorded) bool) (out []alike) {
+	type key struct{ resource, message, output string }
+	at := map[key]int{}
+	for _, e := range events {
+		if e.Kind != journal.TaskFinished || e.Status != status || among != nil && !among(e) {
+			continue
+		}
+		message := withoutHint(strings.ReplaceAll(e.Message, fmt.Sprintf("node %q: ", e.Node), ""))
+		k := key{e.Resource, message, strings.TrimRight(e.Output, " \n")}
+		if _, known := at[k]; !known {
+			at[k] = len(out)
+			out = append(out, alike{Resource: k.resource, Message: k.message, Output: k.output})
+		}
+		out[at[k]].Nodes = append(out[at[k]].Nodes, e.Node)
+	}
+	for _, r := range out {
+		slices.Sort(r.Nodes)
+	}
+	return out
+}
+
+// String says on which nodes what is alike; a callback may belong to no node.
+func (r alike) String() string {
+	about := slices.DeleteFunc([]string{rollout.Alike{Nodes: r.Nodes}.Who(), r.Resource, r.Message},
+		func(s string) bool { return s == "" })
+	return strings.Join(about, ": ")
+}
+
+// account prints how a run went.
+func (p *printer) account(a *account) {
+	p.printf("run %s: %s of site %s: %s\n", a.ID, a.Operation, a.Site, a.Status)
+	p.printf("started %s, took %s, by %s\n", a.Started.Local().Format(time.DateTime), duration(a.Run), a.Owner)
+	if len(a.Steps) > 0 {
 		p.printf("\nsteps:\n")
 	}
-	for _, s := range run.Steps {
+	for _, s := range a.Steps {
 		p.printf("  %s\n", s)
 	}
-	if run.Report != "" {
-		p.printf("\n%s\n", withoutHint(run.Report))
+	if a.Report != "" {
+		p.printf("\n%s\n", a.Report)
 	}
-	p.texts(events)
-	p.results("noop", "differs", events)
-	p.results("failed", "failed", events)
-	changed, failed := 0, 0
-	for _, e := range events {
-		if e.Kind == journal.TaskFinished && e.Status == "changed" {
-			changed++
-		}
-		if e.Kind == journal.TaskFinished && e.Status == "failed" {
-			failed++
+	for _, t := range a.Texts[:min(len(a.Texts), textsShown)] {
+		p.printf("\nchanged: %s: %s: %s:\n", shortList(t.Nodes, ", "), t.Resource, t.Message)
+		for line := range strings.Lines(t.Output) {
+			p.printf("    %s\n", strings.TrimSuffix(line, "\n"))
 		}
 	}
-	p.printf("\n%s changed something, %d failed\n", countOf(changed, "task"), failed)
+	if more := len(a.Texts) - textsShown; more > 0 {
+		p.printf("\nand %d more changed texts; --output json has them\n", more)
+	}
+	p.results("noop", a.Noop)
+	p.results("failed", a.Failures)
+	p.printf("\n%s\n", a.counts())
 }
+
+func (p *printer) results(title string, results []alike) {
+	for _, r := range results {
+		p.printf("\n%s: %s\n", title, r)
+		if r.Output != "" {
+			p.printf("%s\n", r.Output)
+		}
+	}
+}
+
+func (a *account) counts() string {
+	return fmt.Sprintf("%s changed something, %d failed", countOf(a.Changed, "task"), a.Failed)
+}
+
+// textsShown bounds the changed texts that a report shows; JSON has all.
+const textsShown = 20
 
 // hints say that a report shows more.
 var hints = strings.NewReplacer("; `report` shows more of it", "", " (`report` shows them)", "")
 
 // withoutHint drops from a message that a report shows more: this is the report.
 func withoutHint(message string) string { return hints.Replace(message) }
-
-// results prints the results of a status, each once with its nodes.
-func (p *printer) results(title, status string, events []journal.Recorded) {
-	type result struct{ resource, message, output string }
-	var order []result
-	nodes := map[result][]string{}
-	for _, e := range events {
-		if e.Kind != journal.TaskFinished || e.Status != status {
-			continue
-		}
-		message := strings.ReplaceAll(e.Message, fmt.Sprintf("node %q: ", e.Node), "")
-		r := result{e.Resource, withoutHint(message), strings.TrimRight(e.Output, " \n")}
-		if nodes[r] == nil {
-			order = append(order, r)
-		}
-		nodes[r] = append(nodes[r], e.Node)
-	}
-	for _, r := range order {
-		// a callback may belong to no node
-		about := slices.DeleteFunc([]string{rollout.Alike{Nodes: nodes[r]}.Who(), r.resource, r.message},
-			func(s string) bool { return s == "" })
-		p.printf("\n%s: %s\n", title, strings.Join(about, ": "))
-		if r.output != "" {
-			p.printf("%s\n", r.output)
-		}
-	}
-}
-
-// textsShown bounds the changed texts that a report shows; JSON has all.
-const textsShown = 20
-
-// texts prints how texts were changed, each change once with its nodes.
-func (p *printer) texts(events []journal.Recorded) {
-	type text struct{ resource, diff string }
-	var order []text
-	nodes := map[text][]string{}
-	for _, e := range events {
-		if e.Kind != journal.TaskFinished || e.Status != "changed" || e.Message != journal.TextChanged {
-			continue
-		}
-		t := text{e.Resource, e.Output}
-		if nodes[t] == nil {
-			order = append(order, t)
-		}
-		nodes[t] = append(nodes[t], e.Node)
-	}
-	for _, t := range order[:min(len(order), textsShown)] {
-		p.printf("\nchanged: %s: %s: %s:\n", shortList(nodes[t], ", "), t.resource, journal.TextChanged)
-		for line := range strings.Lines(t.diff) {
-			p.printf("    %s\n", strings.TrimSuffix(line, "\n"))
-		}
-	}
-	if more := len(order) - textsShown; more > 0 {
-		p.printf("\nand %d more changed texts; --output json has them\n", more)
-	}
-}
 
 func argument(args []string) string {
 	if len(args) == 0 {
