@@ -230,3 +230,81 @@ func BenchmarkGraph(b *testing.B) {
 		}
 	}
 }
+
+// fuels makes a plugin of [graphOf] one of Fuel, whose tasks may name tasks that no plugin brings.
+func fuels(name string, lines ...string) site.Plugin {
+	p := graphOf(name, lines...)
+	p.AllowUnknownTasks = true
+	return p
+}
+
+func TestGraphOfFuel(t *testing.T) {
+	tests := map[string]struct {
+		plugins  []site.Plugin
+		want     string
+		warnings []string
+	}{
+		"unknown tasks": {[]site.Plugin{fuels("p", "c requires=x,b", "b required_for=x", "g type=group tasks=x")}, "b c g", []string{
+			`plugin "p": graph_tasks[0].requires[0]: no plugin brings the task "x"; what names it orders nothing: requires of "c", required_for of "b", tasks of "g"`}},
+		"a misspelt one": {[]site.Plugin{fuels("p", "web", "a requires=wbe")}, "web a", []string{
+			`plugin "p": graph_tasks[1].requires[0]: no plugin brings the task "wbe"; did you mean "web"?; what names it orders nothing: requires of "a"`}},
+		"another plugin brings it": {[]site.Plugin{fuels("p", "a requires=x"), graphOf("q", "x")}, "x a", nil},
+		"an unknown group": {[]site.Plugin{fuels("p", "a groups=web")}, "a", []string{
+			`plugin "p": graph_tasks[0].groups[0]: no plugin brings the group "web"; it stands for the nodes with that role: groups of "a"`}},
+		"expressions": {[]site.Plugin{graphOf("p", "c requires=/a|b/", "a required_for=/.*/", "b")}, "a b c", nil},
+		"a task and its own group": {[]site.Plugin{fuels("p", "g type=group", "a groups=g requires=g")}, "a g", []string{
+			`plugin "p": graph_tasks[1].requires[0]: what the task "a" says of a group would make tasks wait for each other: it orders nothing, as in Fuel since version 9`}},
+		"types that do nothing": {[]site.Plugin{fuels("p", "b requires=a", "a type=upload_file")}, "a b", []string{
+			`plugin "p": graph_tasks[1].type: the task "a" has the type upload_file, which slipway does not carry out: it only keeps its place in the order`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			g, errs := NewGraph(tt.plugins)
+			if len(errs.Errors()) > 0 {
+				t.Fatal(errs)
+			}
+			if got := ids(g); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+			var warnings []string
+			for _, w := range errs {
+				warnings = append(warnings, w.Error())
+			}
+			if d := cmp.Diff(tt.warnings, warnings); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+	for name, p := range map[string]site.Plugin{
+		"a cycle of tasks":   fuels("p", "a requires=b", "b requires=a"),
+		"of groups":          fuels("p", "a type=group requires=b", "b type=group requires=a"),
+		"not one of Fuel":    graphOf("p", "g type=group", "a groups=g requires=g"),
+		"a bad expression":   fuels("p", "a requires=/(/"),
+		"an id of two of it": {Name: "p", AllowUnknownTasks: true, GraphTasks: []site.GraphTask{{ID: "a", Type: Skipped}, {ID: "a", Type: Skipped}}},
+	} {
+		if _, errs := NewGraph([]site.Plugin{p}); len(errs.Errors()) == 0 {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
+
+// A task of Fuel runs on the nodes with the roles of groups that no plugin brings, and its own strategy bounds it.
+func TestNodesOfUnknownGroups(t *testing.T) {
+	p := site.Plugin{Name: "p", AllowUnknownTasks: true, GraphTasks: []site.GraphTask{
+		doing("a", nil, nil, nil, []string{"primary-web", "/web$/", "lb"}), {ID: "lb", Type: Group},
+		doing("b", []string{"db"}, nil, nil, []string{"primary-web"})}}
+	p.GraphTasks[0].Strategy = site.Strategy{Amount: 2}
+	g, errs := NewGraph([]site.Plugin{p})
+	if len(errs.Errors()) > 0 {
+		t.Fatal(errs)
+	}
+	works, _ := g.On([]site.Node{{Name: "n1", Roles: []string{"primary-web"}}, {Name: "n2", Roles: []string{"web"}},
+		{Name: "n3", Roles: []string{"db"}}, {Name: "n4", Roles: []string{"lb"}}})
+	var got []string
+	for _, w := range works {
+		got = append(got, fmt.Sprint(w.Task.ID, w.Nodes, w.Limit))
+	}
+	if d := cmp.Diff([]string{"a[n1 n2 n4] 2", "b[n3] 0"}, got); d != "" {
+		t.Error(d)
+	}
+}
