@@ -14,7 +14,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -27,7 +26,7 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 	fail := flag("Whether a failure of the task is one of the run.")
 	graphParameters := parametersAttributes()
 	graphParameters["strategy"] = schema.SingleNestedAttribute{Computed: true,
-		MarkdownDescription: "How the nodes of a group are worked on.", Attributes: map[string]schema.Attribute{
+		MarkdownDescription: "How the nodes of a group, or of the task, are worked on.", Attributes: map[string]schema.Attribute{
 			"type":   text("`parallel` or `one_by_one`."),
 			"amount": number("With `parallel`: how many nodes at once."),
 		}}
@@ -52,7 +51,7 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 				MarkdownDescription: "Its graph tasks, in the order of its documents.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"id":     text("What other tasks call it."),
-					"type":   text("`shell`, `puppet`, `reboot`, `group`, `stage` or `skipped`."),
+					"type":   text("`shell`, `puppet`, `reboot`, `group`, `stage` or `skipped`; types of Fuel that do nothing in slipway keep their place in the order."),
 					"role":   list("Roles of the nodes that the task runs on."),
 					"groups": list("Groups that it is a part of."), "requires": list("Tasks before it."),
 					"required_for": list("Tasks after it."), "tasks": list("Of a group: the tasks that are parts of it."),
@@ -60,6 +59,7 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 						Attributes: graphParameters},
 					"fail_on_error": fail,
 				}}},
+			"allow_unknown_tasks": flag("Whether graph tasks may name tasks that no plugin brings, as those of Fuel name tasks of its library: such a relation falls away, with a warning."),
 			"files": schema.MapAttribute{Computed: true, ElementType: types.StringType,
 				MarkdownDescription: "The files below `deployment_scripts/`, in which tasks run: path to content, in base64."},
 		},
@@ -84,7 +84,7 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	p, err := readPlugin(folder.ValueString())
+	p, warnings, err := readPlugin(folder.ValueString())
 	var errs invalid.Errors
 	switch {
 	case errors.As(err, &errs):
@@ -95,6 +95,9 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	case err != nil:
 		resp.Diagnostics.AddAttributeError(path.Root("path"), "Plugin cannot be read", err.Error())
 		return
+	}
+	for _, w := range warnings {
+		resp.Diagnostics.AddAttributeWarning(path.Root("path"), "Plugin does more in Fuel", w.Error())
 	}
 	answer(ctx, req, resp, pluginOf(p))
 }
@@ -117,7 +120,7 @@ func pluginOf(p site.Plugin) map[string]any {
 			maps.Copy(parameters, t.Parameters)
 		}
 		switch {
-		case t.Type != plugin.Group || t.Strategy == (site.Strategy{}):
+		case t.Strategy == (site.Strategy{}):
 		case t.Strategy.OneByOne:
 			parameters["strategy"] = map[string]any{"type": "one_by_one"}
 		default:
@@ -126,7 +129,7 @@ func pluginOf(p site.Plugin) map[string]any {
 		graph = append(graph, of(t, t.Role, parameters))
 	}
 	return map[string]any{"name": p.Name, "version": given(p.Version), "tasks": tasks, "graph_tasks": graph,
-		"files": p.Files}
+		"allow_unknown_tasks": p.AllowUnknownTasks, "files": p.Files}
 }
 
 // given returns nil for an empty text.

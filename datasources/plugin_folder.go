@@ -15,14 +15,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// What a plugin's folder holds (fuel.md A4).
-const (
-	metadataFile  = "metadata.yaml"
-	scriptsFolder = "deployment_scripts"
-)
-
-// taskFiles hold the tasks, in the order in which they are joined.
-var taskFiles = []string{"tasks.yaml", "deployment_tasks.yaml"}
+// scriptsFolder is the folder of a plugin with the files that its tasks use (fuel.md A4).
+const scriptsFolder = "deployment_scripts"
 
 // maxDocument bounds one document of a plugin, in bytes; the reader of documents reports what is too large of what it
 // gets.
@@ -35,75 +29,48 @@ const maxFiles = 10_000
 // none; tasks from tasks.yaml and deployment_tasks.yaml, of which one must be there; files from deployment_scripts,
 // with their paths below it. Nothing outside of the folder is read: a link that leads out of it is an error. The error
 // is of type [invalid.Errors] where a document is wrong.
-func readPlugin(folder string) (p site.Plugin, err error) {
+func readPlugin(folder string) (p site.Plugin, warnings invalid.Errors, err error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return p, fmt.Errorf("the folder of a plugin cannot be opened: %w", err)
+		return p, nil, fmt.Errorf("the folder of a plugin cannot be opened: %w", err)
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 
-	metadata := document.Metadata{Name: filepath.Base(absolute)}
-	var errs invalid.Errors
-	source, found, err := readDocument(root, folder, metadataFile)
-	if err != nil {
-		return p, err
-	}
-	if found {
-		switch parsed, err := document.ParseMetadata(source); {
-		case err == nil:
-			metadata = parsed
-		case !collect(&errs, err):
-			return p, err
-		}
-	}
 	var sources []document.Source
-	for _, name := range taskFiles {
+	tasks := false
+	for _, name := range append([]string{document.MetadataFile}, document.TaskFiles...) {
 		source, found, err := readDocument(root, folder, name)
 		if err != nil {
-			return p, err
+			return p, nil, err
 		}
 		if found {
 			sources = append(sources, source)
+			tasks = tasks || name != document.MetadataFile
 		}
 	}
-	if len(sources) == 0 {
-		return p, fmt.Errorf("%s is no plugin: it holds neither %s nor %s", folder, taskFiles[0], taskFiles[1])
+	if !tasks {
+		return p, nil, fmt.Errorf("%s is no plugin: it holds neither %s nor %s", folder, document.TaskFiles[0], document.TaskFiles[1])
 	}
-	read, err := document.ParsePlugin(sources, metadata.Name)
-	if err != nil && !collect(&errs, err) {
-		return p, err
-	}
-	if len(errs) > 0 {
-		return p, errs
+	read, err := document.ParsePlugin(sources, filepath.Base(absolute))
+	if err != nil {
+		return p, nil, err
 	}
 	p = read.Plugin
-	if p.Version == "" {
-		p.Version = metadata.Version
-	}
 	if p.Files, err = readScripts(root); err != nil {
-		return p, err
+		return p, nil, err
 	}
+	var errs invalid.Errors
 	for _, wrong := range plugin.Validate(p) { // what the files add to what ParsePlugin checked
 		errs = append(errs, read.Locate(wrong))
 	}
 	if len(errs) > 0 {
-		return p, errs
+		return p, nil, errs
 	}
-	return p, nil
-}
-
-// collect adds the errors of a document; false when the error is another one.
-func collect(to *invalid.Errors, err error) bool {
-	var found invalid.Errors
-	if !errors.As(err, &found) {
-		return false
-	}
-	*to = append(*to, found...)
-	return true
+	return p, read.Warnings, nil
 }
 
 // readDocument reads one document of a plugin, if it is there.

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,8 +26,9 @@ func newOrder() *cobra.Command {
 		Short: "Show in which order the tasks of plugins run",
 		Long: "Show in which order the tasks of plugins run: by stage and number, then by the name of the plugin, then as in its document; and the tasks\n" +
 			"that name those before and after them. The plugins of a site are shown on those of its nodes that are in a group, as a run executes them.\n\n" + siteHelp + "\n\n" +
-			"FILE may also be the YAML document of a plugin, or its tasks.yaml or deployment_tasks.yaml. Beside a site such plugins count as if they were its own.\n" +
-			"A document that does not give the plugin's name has that of its file, or of its folder when the file is one of these two. Without a site, tasks are shown\n" +
+			"FILE may also be the YAML document of a plugin, a document of a Fuel plugin (tasks.yaml, deployment_tasks.yaml, metadata.yaml ...), or its folder. Beside a\n" +
+			"site such plugins count as if they were its own. A plugin without a name has that of its file, or of its folder when it is one of Fuel. What Fuel does with\n" +
+			"its documents and slipway does not is a warning, and so is a task that no document brings. Without a site, tasks are shown\n" +
 			"with their roles, or, with --nodes, on the nodes that they run on; a task that has no node is left out, with a warning.\n\n" +
 			"Exit status: 0 done, 2 a document is not valid or could not be read.",
 		Args: files,
@@ -68,6 +70,10 @@ type orderInputs struct {
 }
 
 func readOrder(cmd *cobra.Command, names, inventory []string, address string) (*orderInputs, error) {
+	names, err := inFolders(names)
+	if err != nil {
+		return nil, inputError(err)
+	}
 	all, err := inputs(cmd, names, document.OfPlugin, orderTakes)
 	if err != nil {
 		return nil, err
@@ -94,6 +100,27 @@ func readOrder(cmd *cobra.Command, names, inventory []string, address string) (*
 			strings.Join(inventory, ", ")))
 	}
 	return q, checkAddress(address, q.nodes.Shown)
+}
+
+// inFolders replaces folders of plugins by the documents in them.
+func inFolders(names []string) (files []string, err error) {
+	for _, name := range names {
+		if info, err := os.Stat(name); err != nil || !info.IsDir() {
+			files = append(files, name)
+			continue
+		}
+		before := len(files)
+		for _, file := range document.PluginFiles() {
+			if _, err := os.Stat(filepath.Join(name, file)); err == nil {
+				files = append(files, filepath.Join(name, file))
+			}
+		}
+		if len(files) == before {
+			return nil, fmt.Errorf("%s: is a folder without any document of a plugin, such as %s", name,
+				strings.Join(document.TaskFiles, " or "))
+		}
+	}
+	return files, nil
 }
 
 // parsePlugins parses the documents of plugins. Invalid documents are an error of status 2.
@@ -137,16 +164,14 @@ func parsePlugins(all []input) ([]*document.Plugin, error) {
 	return out, nil
 }
 
-// pluginOf returns the name that a file gives to its plugin. The two files of a Fuel plugin share the folder that they
-// are in.
+// pluginOf returns the name that a file gives to its plugin. The files of a Fuel plugin share the folder that they are
+// in.
 func pluginOf(file string) (name, folder string, err error) {
-	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	switch base {
-	case "-":
+	switch {
+	case file == "-":
 		return "stdin", "", nil
-	case "tasks", "deployment_tasks":
-	default:
-		return base, "", nil
+	case !slices.Contains(document.PluginFiles(), filepath.Base(file)):
+		return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), "", nil
 	}
 	absolute, err := filepath.Abs(file)
 	folder = filepath.Dir(absolute)
@@ -212,7 +237,15 @@ func (q *orderInputs) order() (*ordered, invalid.Errors, error) {
 		}
 	}
 	warnings, err := onlyWarnings(q.locate(errs))
-	return o, warnings, err
+	return o, append(q.ignored(), warnings...), err
+}
+
+// ignored returns the warnings about what slipway does not do of the documents of plugins.
+func (q *orderInputs) ignored() (warnings invalid.Errors) {
+	for _, d := range q.documents {
+		warnings = append(warnings, d.Warnings...)
+	}
+	return warnings
 }
 
 // onSite orders the tasks as a run on the site does, with these plugins.
@@ -227,6 +260,7 @@ func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, invalid.Errors, e
 	if _, err := onlyWarnings(q.locate(errs)); err != nil {
 		return nil, nil, err
 	}
+	warnings = append(q.ignored(), warnings...)
 	o.site, o.plugins = s.Site.Name, len(plugins)
 	if made != nil {
 		_ = o.assign(ownedNodes(s.Site.Nodes, made), plugin.Sequence.OnNodes) // the plan has these warnings already

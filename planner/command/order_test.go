@@ -40,7 +40,7 @@ func plugins(t *testing.T) string {
 			stageTask("post_deployment/-1.5", "compute"),
 		"site.yaml":  "nodes: [{name: c1, roles: [controller]}, {name: c2, roles: [controller]}, {name: p1, roles: [compute]}, {name: idle}]\n",
 		"bad.yaml":   "- {role: web, stage: pre_deploymnet, type: shell, parameters: {cmd: c, timeout: 1}}\n",
-		"ghost.yaml": "- id: a\n  type: skipped\n  requires: [ghost]\n",
+		"ghost.yaml": "graph_tasks:\n- id: a\n  type: skipped\n  requires: [ghost]\n",
 	})
 }
 
@@ -157,7 +157,7 @@ func TestOrderErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"bad.yaml"}, `bad.yaml:1:22: [0].stage: "pre_deploymnet" is not a stage: did you mean pre_deployment?`},
-		{[]string{"ghost.yaml"}, `ghost.yaml:3:14: [0].requires[0]: the task "a" requires "ghost", which does not exist`},
+		{[]string{"ghost.yaml"}, `ghost.yaml:4:14: graph_tasks[0].requires[0]: the task "a" requires "ghost", which does not exist`},
 		{[]string{"mon.yaml", copied}, `mon.yaml:1:1: name: the plugin is there twice`},
 		{[]string{"mon.yaml", mon}, `is named twice`},
 		{[]string{"none.yaml"}, `none.yaml: no such file`},

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -60,7 +61,15 @@ func KindOf(source Source) (kind Kind, is string) {
 	case isShow(data):
 		return OfShow, "is what `terraform show -json` prints (it has the key \"format_version\")"
 	}
-	r := &reader{file: source.Name}
+	kind, is = kindByKeys(source.Name, data)
+	if file := filepath.Base(source.Name); (kind == NoKind || kind == Unclear) && slices.Contains(PluginFiles(), file) {
+		return OfPlugin, "is called like a document of a plugin"
+	}
+	return kind, is
+}
+
+func kindByKeys(name string, data []byte) (kind Kind, is string) {
+	r := &reader{file: name}
 	documents := r.documents(data)
 	if len(documents) == 0 && len(r.errs) == 0 {
 		return NoKind, "is empty; where a command wrote it, look whether that command failed"

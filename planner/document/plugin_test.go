@@ -51,7 +51,7 @@ func TestParsePlugin(t *testing.T) {
 		"a list, as the seed has it": {[]string{seedTasks}, site.Plugin{Name: "fallback", Tasks: []site.Task{seed}}},
 		"both files of a Fuel plugin": {[]string{seedTasks, "- {id: x, type: skipped}"},
 			site.Plugin{Name: "fallback", Tasks: []site.Task{seed},
-				GraphTasks: []site.GraphTask{{ID: "x", Type: "skipped", FailOnError: true}}}},
+				GraphTasks: []site.GraphTask{{ID: "x", Type: "skipped", FailOnError: true}}, AllowUnknownTasks: true}},
 		"a mapping": {[]string{wholePlugin}, site.Plugin{Name: "lma", Version: "1.0.0",
 			Tasks: []site.Task{{Role: []string{"*"}, Stage: "pre_deployment/-5", Type: "puppet",
 				Parameters: site.Parameters{"puppet_manifest": "site.pp", "puppet_modules": "modules",
@@ -147,7 +147,7 @@ func TestLocateInPlugin(t *testing.T) {
 		t.Fatal(errs)
 	}
 	if got := p.Locate(errs[0]).Error(); !strings.HasPrefix(got,
-		`b.yaml:5:5: [0].requires[1]: the task "y" requires "ghost"`) {
+		`b.yaml:5:5: warning: [0].requires[1]: no plugin brings the task "ghost"; what names it orders nothing: requires of "y"`) {
 		t.Error(got)
 	}
 }
@@ -156,8 +156,13 @@ func FuzzParsePlugin(f *testing.F) {
 	f.Add([]byte(seedTasks))
 	f.Add([]byte(wholePlugin))
 	f.Add([]byte("- &a {id: a, type: group, <<: *a, groups: [/(/, a]}"))
+	f.Add([]byte("- {id: a, type: group, tasks: [x]}\n- {id: b, id: c, type: puppet, groups: a, cross-depends: [{name: /a/}], condition: {yaql_exp: x}}"))
+	f.Add([]byte("- {id: a, type: copy_files, skipped: true, requires: , parameters: {files: [{src: '{MASTER_IP}'}]}}"))
 	f.Add([]byte("- {role: [], stage: pre_deployment/1, type: shell, parameters: {cmd: ~, timeout: 1.5}}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, name := range PluginFiles() {
+			_, _ = ParsePlugin([]Source{{Name: name, Data: data}}, "p")
+		}
 		p, err := ParsePlugin([]Source{{Name: "f.yaml", Data: data}}, "p")
 		if err != nil {
 			var errs invalid.Errors

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,11 @@ type reader struct {
 	written  int // values in the source
 	visits   int
 	errs     invalid.Errors
+	warnings invalid.Errors
+	unused   map[string]int // what slipway does not use -> the warning that says so, in warnings
+
+	fuel     bool // a list is the document of a Fuel plugin
+	tolerant bool // an unknown key is a warning, as Fuel knows graph tasks with any
 
 	live        bool // the value comes from Terraform itself: it may be unknown or null in part, and has no positions
 	partly      bool // of what is live, parameters of configuration resources may stay unknown
@@ -120,33 +126,58 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 		if content.ShortTag() == "!!null" {
 			continue
 		}
-		r.duplicates(content)
+		r.duplicates(content, "", r.lastCounts(content))
 		out = append(out, content)
 	}
 	return out
 }
 
-// duplicates reports duplicate keys of any mapping in the document, because one of the two values would be lost
-// silently.
-func (r *reader) duplicates(n *yaml.Node) {
+// lastCounts returns the rule for duplicate keys of a document, by the first key on the way to them: a document for
+// Fuel or Airship was written for a reader for which the last one counts. What slipway takes of it decides more than that.
+func (r *reader) lastCounts(content *yaml.Node) func(first string) bool {
+	schema := schemaOf(content)
+	fuels := r.fuel && (content.Kind == yaml.SequenceNode ||
+		slices.Contains(PluginFiles(), filepath.Base(r.file)) && !isPlugin(content))
+	return func(first string) bool {
+		return fuels || schema == StrategySchema && first == "metadata" || schema != "" && schema != StrategySchema
+	}
+}
+
+// duplicates reports duplicate keys of any mapping below n, because one of the two values would be lost silently: as an
+// error, or as a warning where the last one counts. first is the first key on the way to n.
+func (r *reader) duplicates(n *yaml.Node, first string, lastCounts func(first string) bool) {
 	r.written++
-	if n.Kind == yaml.MappingNode {
-		first := make(map[string]*yaml.Node, len(n.Content)/2)
-		for i := 0; i < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if key.Kind != yaml.ScalarNode {
-				continue
+	if n.Kind != yaml.MappingNode {
+		for _, below := range n.Content {
+			r.duplicates(below, first, lastCounts)
+		}
+		return
+	}
+	at := make(map[string]int, len(n.Content)/2)
+	kept := n.Content[:0]
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		below := first
+		if first == "" {
+			below = key.Value
+		}
+		r.duplicates(key, below, lastCounts)
+		r.duplicates(value, below, lastCounts)
+		earlier, twice := at[key.Value]
+		switch {
+		case key.Kind != yaml.ScalarNode || !twice:
+			if key.Kind == yaml.ScalarNode {
+				at[key.Value] = len(kept)
 			}
-			if earlier, ok := first[key.Value]; ok {
-				r.report(key, "", Schema, "key %q is there twice, first at line %d; keep one", key.Value, earlier.Line)
-			} else {
-				first[key.Value] = key
-			}
+			kept = append(kept, key, value)
+		case lastCounts(first):
+			r.warn(key, "", Schema, "key %q is there twice, first at line %d; this one counts", key.Value, kept[earlier].Line)
+			kept[earlier], kept[earlier+1] = key, value
+		default:
+			r.report(key, "", Schema, "key %q is there twice, first at line %d; keep one", key.Value, kept[earlier].Line)
 		}
 	}
-	for _, below := range n.Content {
-		r.duplicates(below)
-	}
+	n.Content = kept
 }
 
 // resolve follows an alias. It returns nil when the visits of the document are used up, and for what is unknown.
@@ -276,6 +307,10 @@ func (r *reader) known(fs *fields, path string, keys []key) {
 		hint := "known are " + strings.Join(names, ", ")
 		if near := resource.Nearest(f.name, names); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		if r.tolerant {
+			r.warn(f.key, path, invalid.NoEffect, "unknown key %q, which does nothing in Fuel either; %s", f.name, hint)
+			continue
 		}
 		if r.live {
 			r.report(f.key, join(path, f.name), Schema, "there is no such attribute; %s", hint)
@@ -448,20 +483,52 @@ func (r *reader) report(n *yaml.Node, path string, code invalid.Code, format str
 	if r.full() {
 		return
 	}
+	p := r.at(n, path, code, format, args...)
+	if len(r.errs) == maxErrors {
+		p.Attribute, p.Code, p.Message = "", Schema, fmt.Sprintf(
+			"there are more errors than %d; the others are reported when these are fixed", maxErrors)
+	}
+	r.errs = append(r.errs, p)
+}
+
+// warn is [reader.report] for a warning.
+func (r *reader) warn(n *yaml.Node, path string, code invalid.Code, format string, args ...any) {
+	if len(r.warnings) < maxErrors {
+		r.warnings = append(r.warnings, r.at(n, path, code, format, args...))
+		r.warnings[len(r.warnings)-1].Warning = true
+	}
+}
+
+// ignore warns of what slipway does not do. of is where; all places with one reason make one warning.
+func (r *reader) ignore(n *yaml.Node, path, reason, of string) {
+	of = fmt.Sprintf("%q", cut(of, maxPathKey))
+	if at, ok := r.unused[reason]; ok {
+		if len(r.warnings[at].Message) < maxPath {
+			r.warnings[at].Message += ", " + of
+		}
+		return
+	}
+	if r.unused == nil {
+		r.unused = make(map[string]int)
+	}
+	if len(r.warnings) < maxErrors {
+		r.unused[reason] = len(r.warnings)
+	}
+	r.warn(n, path, invalid.NoEffect, "%s: %s", reason, of)
+}
+
+// at returns an error with the position of n.
+func (r *reader) at(n *yaml.Node, path string, code invalid.Code, format string, args ...any) invalid.Error {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
 			args[i] = cut(s, maxWord)
 		}
 	}
 	p := invalid.Error{File: r.file, Attribute: path, Code: code, Message: fmt.Sprintf(format, args...)}
-	if len(r.errs) == maxErrors {
-		p = invalid.Error{File: r.file, Code: Schema, Message: fmt.Sprintf(
-			"there are more errors than %d; the others are reported when these are fixed", maxErrors)}
-	}
 	if n != nil {
 		p.Line, p.Column = n.Line, n.Column
 	}
-	r.errs = append(r.errs, p)
+	return p
 }
 
 // kind names the kind of a value.

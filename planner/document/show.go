@@ -87,7 +87,7 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	if !ok || planned && !o.Prior && r.unknown(change, chosen.address) {
 		return
 	}
-	r.duplicates(chosen.values)
+	r.duplicates(chosen.values, "", func(string) bool { return false })
 	fs, ok := r.mapping(chosen.values, chosen.address)
 	if !ok {
 		return

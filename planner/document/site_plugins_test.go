@@ -101,20 +101,20 @@ func TestShowPlugins(t *testing.T) {
 	}
 }
 
-func TestParseMetadata(t *testing.T) {
+func TestPluginMetadata(t *testing.T) {
 	for text, want := range map[string]any{
-		"name: net\nversion: 1.0.0\ntitle: x\nreleases: [{os: ubuntu}]": Metadata{"net", "1.0.0"},
-		"name: net":             Metadata{Name: "net"},
-		"version: 1.0.0":        `m.yaml:1:1: the key "name" is missing`,
-		"name: [a]":             "m.yaml:1:7: name: is a list, not text",
-		"version: 1.0\nname: n": `m.yaml:1:10: version: is a number, not text; write it in quotes, "1.0", if that is meant`,
-		"":                      "m.yaml: the document is empty",
-		"- name: a":             "m.yaml:1:1: is a list, not a mapping",
+		"name: net\nversion: 1.0.0\ntitle: x\nreleases: [{os: ubuntu}]": site.Plugin{Name: "net", Version: "1.0.0"},
+		"name: net":             site.Plugin{Name: "net"},
+		"version: 1.0.0":        `m/metadata.yaml:1:1: the key "name" is missing`,
+		"name: [a]":             "m/metadata.yaml:1:7: name: is a list, not text",
+		"version: 1.0\nname: n": `m/metadata.yaml:1:10: version: is a number, not text; write it in quotes, "1.0", if that is meant`,
+		"":                      "m/metadata.yaml: the document is empty",
+		"- name: a":             "m/metadata.yaml:1:1: is a list, not a mapping",
 	} {
-		got, err := ParseMetadata(Source{"m.yaml", []byte(text)})
+		got, err := ParsePlugin([]Source{{"m/metadata.yaml", []byte(text)}}, "m")
 		switch want := want.(type) {
-		case Metadata:
-			if err != nil || got != want {
+		case site.Plugin:
+			if err != nil || cmp.Diff(got.Plugin, want) != "" {
 				t.Errorf("%q: got %v, %v", text, got, err)
 			}
 		case string:
@@ -151,13 +151,13 @@ func FuzzPluginValue(f *testing.F) {
 	})
 }
 
-func FuzzParseMetadata(f *testing.F) {
-	f.Add("name: net\nversion: 1.0.0")
+func FuzzPluginMetadata(f *testing.F) {
+	f.Add("name: net\nversion: 1.0.0\npackage_version: 1.0.0")
 	f.Add("a: &a [*a]")
 	f.Fuzz(func(t *testing.T, text string) {
-		if m, err := ParseMetadata(Source{"m.yaml", []byte(text)}); err == nil && strings.Contains(text, "\x00") &&
-			m.Name == "" {
-			t.Skip() // an empty name is for the plugin's validation to find
+		p, err := ParsePlugin([]Source{{"metadata.yaml", []byte(text)}}, "")
+		if err == nil && p.Plugin.Name == "" {
+			t.Error("a plugin without a name")
 		}
 	})
 }

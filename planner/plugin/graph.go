@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,16 +20,20 @@ type Graph struct {
 	tasks  []site.GraphTask
 	owners []origin
 	index  map[string]int
-	before [][]int // distinct
-	after  [][]int // distinct
-	groups [][]int // that each task is a part of, distinct
+	before [][]int    // distinct
+	after  [][]int    // distinct
+	groups [][]int    // that each task is a part of, distinct
+	roles  [][]string // of nodes, for groups that no plugin brings
 	order  []int
 }
 
 // NewGraph connects the graph tasks of plugins and the [Anchors]. A reference to a task that no plugin defines, an id
-// that two plugins define, and a cycle are errors. Warnings come with the graph; with errors there is none.
+// that two plugins define, and a cycle are errors. A plugin with AllowUnknownTasks may refer to such a task: the
+// reference falls away with a warning, and a group that no plugin defines means the nodes with the role of its name.
+// Warnings come with the graph; with errors there is none.
 func NewGraph(plugins []site.Plugin) (*Graph, invalid.Errors) {
-	b := &builder{Graph: &Graph{index: make(map[string]int)}, edges: make(map[[2]int]bool)}
+	b := &builder{Graph: &Graph{index: make(map[string]int)}, edges: make(map[[2]int]bool),
+		unknown: make(map[relationTo]int), loose: make(map[[2]int]relation)}
 	b.errs = validate(plugins)
 	for _, p := range plugins {
 		for i, t := range p.GraphTasks {
@@ -46,8 +51,11 @@ func NewGraph(plugins []site.Plugin) (*Graph, invalid.Errors) {
 	}
 	b.addAnchors()
 	b.before, b.after, b.groups = make([][]int, len(b.tasks)), make([][]int, len(b.tasks)), make([][]int, len(b.tasks))
+	b.roles = make([][]string, len(b.tasks))
 	b.connect()
+	b.reportIdle()
 	b.chainAnchors()
+	b.dropGroupRelations()
 	b.sort()
 	if len(b.errs.Errors()) > 0 {
 		return nil, b.errs
@@ -63,8 +71,23 @@ type origin struct {
 
 type builder struct {
 	*Graph
-	edges map[[2]int]bool
-	errs  invalid.Errors
+	edges   map[[2]int]bool
+	errs    invalid.Errors
+	unknown map[relationTo]int // tasks that no plugin brings -> the warning that says so, in errs
+	// relations of tasks to groups that fall away where they make a cycle -> the task that has them
+	loose map[[2]int]relation
+}
+
+// relationTo is what tasks name.
+type relationTo struct {
+	name  string
+	group bool // in the list groups
+}
+
+// relation is where a task names another one.
+type relation struct {
+	task      int
+	attribute string
 }
 
 func (b *builder) report(o origin, attribute string, code invalid.Code, warning bool, format string, args ...any) {
@@ -101,22 +124,46 @@ func (b *builder) connect() {
 			{"tasks", "has the task", t.Tasks, true, true},
 		} {
 			for j, name := range list.names {
-				other, ok := b.index[name]
-				switch {
-				case !ok:
-					b.missing(i, fmt.Sprintf("%s[%d]", list.attribute, j), list.verb, name, ids)
-				case list.first:
-					b.edge(other, i)
+				others := b.named(i, name)
+				if len(others) == 0 {
+					b.missing(i, invalid.PathAt(list.attribute, j), list.verb, name, ids)
+				}
+				for _, other := range others {
+					from, to := other, i
+					if !list.first {
+						from, to = i, other
+					}
 					if list.parts {
 						b.part(other, i)
 					}
-				default:
-					b.edge(i, other)
+					toGroup := t.Type != Group && b.tasks[other].Type == Group
+					if edge := [2]int{from, to}; toGroup && b.owners[i].plugin.AllowUnknownTasks && !b.edges[edge] {
+						b.loose[edge] = relation{i, invalid.PathAt(list.attribute, j)}
+					}
+					b.edge(from, to)
 				}
 			}
 		}
 		b.joinGroups(i, groups)
 	}
+}
+
+// named returns the tasks that a name in a task means: the one with the id, or those that a /regex/ matches, without
+// the task itself (fuel.md A7).
+func (b *builder) named(task int, name string) (others []int) {
+	if other, ok := b.index[name]; ok {
+		return []int{other}
+	}
+	pattern, err := site.ParseRolePattern(name)
+	if err != nil {
+		return nil // reported by validate
+	}
+	for other, t := range b.tasks {
+		if other != task && pattern.Matches(t.ID) {
+			others = append(others, other)
+		}
+	}
+	return others
 }
 
 // part records that a task is part of a group.
@@ -153,20 +200,79 @@ func (b *builder) joinGroups(i int, groups []string) {
 				text, b.tasks[other].Type, t.ID)
 		} else {
 			b.missing(i, attribute, "is a part of", text, groups)
+			b.roles[i] = append(b.roles[i], text)
 		}
 	}
 }
 
+// missing reports a task that no plugin brings: an error, or one warning for all that name it.
 func (b *builder) missing(i int, attribute, verb, name string, known []string) {
-	hint := "; no plugin brings such a task"
+	meant := ""
 	if len(b.errs) < resource.MostHints {
-		if meant := resource.DidYouMean(name, resource.Others(known, b.tasks[i].ID)); meant != "" {
-			hint = meant
+		meant = resource.DidYouMean(name, resource.Others(known, b.tasks[i].ID))
+	}
+	if !b.owners[i].plugin.AllowUnknownTasks {
+		b.report(b.owners[i], attribute, UnknownTask, false, "the task %q %s %q, which does not exist%s", b.tasks[i].ID,
+			verb, name, cmp.Or(meant, "; no plugin brings such a task"))
+		return
+	}
+	list, _, _ := strings.Cut(attribute, "[")
+	says := fmt.Sprintf("%s of %q", list, b.tasks[i].ID)
+	which := relationTo{name, list == "groups"}
+	if at, ok := b.unknown[which]; ok {
+		if len(b.errs[at].Message) < longestWarning {
+			b.errs[at].Message += ", " + says
+		}
+		return
+	}
+	b.unknown[which] = len(b.errs)
+	if which.group {
+		b.report(b.owners[i], attribute, UnknownTask, true,
+			"no plugin brings the group %q%s; it stands for the nodes with that role: %s", name, meant, says)
+		return
+	}
+	b.report(b.owners[i], attribute, UnknownTask, true,
+		"no plugin brings the task %q%s; what names it orders nothing: %s", name, meant, says)
+}
+
+// longestWarning bounds what a warning lists, in bytes.
+const longestWarning = 2000
+
+// reportIdle warns of tasks that Fuel carries out and slipway does not.
+func (b *builder) reportIdle() {
+	for i, t := range b.tasks {
+		if Idle(t.Type) {
+			b.report(b.owners[i], "type", invalid.NoEffect, true,
+				"the task %q has the type %s, which slipway does not carry out: it only keeps its place in the order", t.ID, t.Type)
 		}
 	}
-	b.report(b.owners[i], attribute, UnknownTask, false, "the task %q %s %q, which does not exist%s", b.tasks[i].ID,
-		verb, name, hint)
 }
+
+// dropGroupRelations drops what tasks of Fuel's plugins say of groups where it makes a cycle: for Fuel's later executor
+// a group is no task, so such a relation orders nothing there (nailgun, lcm/transaction_serializer.py).
+func (b *builder) dropGroupRelations() {
+	for round, dropped := 0, true; dropped && len(b.loose) > 0 && round < maxRounds; round++ {
+		dropped = false
+		for _, cycle := range digraph.Of(b.after).Cycles() {
+			for j, from := range cycle {
+				edge := [2]int{from, cycle[(j+1)%len(cycle)]}
+				at, loose := b.loose[edge]
+				if !loose {
+					continue
+				}
+				dropped = true
+				delete(b.loose, edge)
+				b.after[edge[0]] = slices.DeleteFunc(b.after[edge[0]], func(to int) bool { return to == edge[1] })
+				b.before[edge[1]] = slices.DeleteFunc(b.before[edge[1]], func(from int) bool { return from == edge[0] })
+				b.report(b.owners[at.task], at.attribute, invalid.Cycle, true,
+					"what the task %q says of a group would make tasks wait for each other: it orders nothing, as in Fuel since version 9", b.tasks[at.task].ID)
+			}
+		}
+	}
+}
+
+// maxRounds bounds how often cycles are sought; what is left is an error.
+const maxRounds = 100
 
 // sort orders the tasks and reports cycles.
 func (b *builder) sort() {

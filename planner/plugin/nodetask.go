@@ -22,8 +22,8 @@ type NodeTask struct {
 }
 
 // On assigns nodes to the tasks that run on nodes, in an order that keeps every edge. A task without roles has the
-// nodes of its groups. A task without a node is left out with a warning; the tasks before and after it keep their
-// order.
+// nodes of its groups, and for a group that no plugin brings those with the role of its name. A task without a
+// node is left out with a warning; the tasks before and after it keep their order.
 func (g *Graph) On(nodes []site.Node) ([]NodeTask, invalid.Errors) {
 	var errs invalid.Errors
 	members := make(map[string]Place)
@@ -48,7 +48,7 @@ func (g *Graph) On(nodes []site.Node) ([]NodeTask, invalid.Errors) {
 		}
 		place, attribute := g.placeOf(t, nodes), "role"
 		if len(t.Role) == 0 {
-			place, attribute = Place{}, "groups"
+			place, attribute = rolePlace(g.roles[i], nodes), "groups"
 			for _, group := range g.groups[i] {
 				place = place.with(members[g.tasks[group].ID])
 			}
@@ -63,7 +63,7 @@ func (g *Graph) On(nodes []site.Node) ([]NodeTask, invalid.Errors) {
 			report(onController, fmt.Sprintf("task %q", t.ID))
 		case len(place.Nodes) == 0 && attribute == "role":
 			report("no node has the role %s, so the task %q is left out", anyOf(t.Role), t.ID)
-		case len(place.Nodes) == 0 && len(g.groups[i]) == 0:
+		case len(place.Nodes) == 0 && len(g.groups[i])+len(g.roles[i]) == 0:
 			report("the task %q has neither a role nor a group, so it is left out; give it a role, or \"*\" for all nodes that have one", t.ID)
 		case len(place.Nodes) == 0:
 			report("no group that the task %q is a part of has a node, so it is left out", t.ID)
@@ -71,7 +71,8 @@ func (g *Graph) On(nodes []site.Node) ([]NodeTask, invalid.Errors) {
 		if len(place.Nodes) == 0 {
 			continue
 		}
-		w := NodeTask{Plugin: g.owners[i].plugin, Index: g.owners[i].index, Task: t, Span: spans[i], Nodes: place.Nodes}
+		w := NodeTask{Plugin: g.owners[i].plugin, Index: g.owners[i].index, Task: t, Span: spans[i], Nodes: place.Nodes,
+			Limit: t.Strategy.Limit()}
 		for _, group := range g.groups[i] {
 			if limit := g.tasks[group].Strategy.Limit(); limit > 0 && (w.Limit == 0 || limit < w.Limit) {
 				w.Limit = limit

@@ -226,8 +226,9 @@ func TestValidate(t *testing.T) {
 		"no type": {stage(func(t *site.Task) { t.Type = "" }),
 			[]string{"tasks[0].type unknown_type"}},
 		"type": {stage(func(t *site.Task) { t.Type = "shel" }), nil}, // TestTasksOfUnknownTypes
-		"type of a graph task": {graph(site.GraphTask{ID: "a", Type: "sync"}),
+		"type of a graph task": {graph(site.GraphTask{ID: "a", Type: "synch"}),
 			[]string{"graph_tasks[0].type unknown_type"}},
+		"type of a graph task that does nothing": {graph(site.GraphTask{ID: "a", Type: "sync"}), nil},
 		"missing parameter": {stage(func(t *site.Task) { delete(t.Parameters, "timeout") }),
 			[]string{"tasks[0].parameters.timeout missing_parameter"}},
 		"puppet": {stage(func(t *site.Task) { t.Type = Puppet }),

@@ -21,6 +21,9 @@ const (
 	Skipped = "skipped" // does nothing; what comes before and after it stays so (fuel.md A7)
 )
 
+// idleTypes are the types of Fuel's graph tasks that do nothing in slipway beside keeping their place in the order.
+var idleTypes = []string{"copy_files", "upload_file", "sync", "master_shell", "move_to_bootstrap", "erase_node", "role"}
+
 // What the settings of a task are where it does not give them (fuel.md A4).
 const (
 	DefaultRetries  = 3           // of shell tasks; others are not tried again
@@ -53,6 +56,14 @@ type taskType struct {
 	parameters []parameter
 }
 
+func (t taskType) parameterNames() []string {
+	names := make([]string, len(t.parameters))
+	for i, p := range t.parameters {
+		names[i] = p.name
+	}
+	return names
+}
+
 // types is the table of task types. To add one, add its line here and its work where plans are carried out.
 var types = []taskType{
 	{name: Shell, parameters: []parameter{
@@ -70,6 +81,23 @@ var types = []taskType{
 	{name: Skipped, graphOnly: true},
 }
 
+// Idle reports whether the type is one of Fuel's that do nothing in slipway, whatever their parameters.
+func Idle(typ string) bool { return slices.Contains(idleTypes, typ) }
+
+// FuelTimeouts are the time limits, in seconds, of graph tasks that have none, as Fuel's executor has them
+// (fuel-astute, lib/astute/config.rb).
+var FuelTimeouts = map[string]int64{Shell: 300, Puppet: 90 * 60, Reboot: 900}
+
+// Knows reports whether tasks of the type have the parameter, or one of almost the same name.
+func Knows(typ, parameter string) bool {
+	for _, t := range types {
+		if t.name == typ {
+			return resource.Nearest(parameter, t.parameterNames()) != ""
+		}
+	}
+	return true // the type itself is an error
+}
+
 // works reports whether tasks of the type do something on nodes.
 func runsOnNodes(typ string) bool { return slices.Contains(Types(), typ) }
 
@@ -83,6 +111,9 @@ func typeNames(graph bool) []string {
 		if graph || !t.graphOnly {
 			names = append(names, t.name)
 		}
+	}
+	if graph {
+		names = append(names, idleTypes...)
 	}
 	return names
 }
@@ -125,15 +156,16 @@ func SettingsOf(typ string, p site.Parameters) Settings {
 
 // checkType returns the errors in the type of a task and in its parameters.
 func checkType(typ string, p site.Parameters, graph bool) (errs invalid.Errors) {
+	if graph && Idle(typ) {
+		return nil // nothing is done with its parameters
+	}
 	i := slices.IndexFunc(types, func(t taskType) bool { return t.name == typ && (graph || !t.graphOnly) })
 	if i < 0 {
 		errs.Add("type", invalid.UnknownType, "%s", resource.NoSuch("task type", typ, typeNames(graph)))
 		return errs
 	}
-	declared := types[i].parameters
-	known := make([]string, len(declared))
-	for j, d := range declared {
-		known[j] = d.name
+	known := types[i].parameterNames()
+	for _, d := range types[i].parameters {
 		value, given := p[d.name]
 		switch {
 		case !given && d.required:

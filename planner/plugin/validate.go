@@ -65,16 +65,20 @@ func checkTask(t site.Task) invalid.Errors {
 // checkGraphTask returns what is wrong with a graph task by itself.
 func checkGraphTask(t site.GraphTask) invalid.Errors {
 	errs := checkRole(t.Role)
-	for i, text := range t.Groups {
-		if _, err := site.ParseRolePattern(text); err != nil {
-			errs.Add(invalid.PathAt("groups", i), invalid.BadValue, "%s", err)
+	for attribute, names := range map[string][]string{"groups": t.Groups, "requires": t.Requires,
+		"required_for": t.RequiredFor, "tasks": t.Tasks} {
+		for i, text := range names {
+			if _, err := site.ParseRolePattern(text); err != nil {
+				errs.Add(invalid.PathAt(attribute, i), invalid.BadValue, "%s", err)
+			}
 		}
 	}
+	errs.Sort()
 	if t.Type != Group && len(t.Tasks) > 0 {
 		errs.Add("tasks", invalid.BadStructure, "only a group has tasks; use requires")
 	}
-	if t.Type != Group && t.Strategy != (site.Strategy{}) {
-		errs.Add("parameters.strategy", invalid.BadStructure, "only a group has a strategy")
+	if t.Type != Group && !runsOnNodes(t.Type) && t.Strategy != (site.Strategy{}) {
+		errs.Add("parameters.strategy", invalid.BadStructure, "only a group, or a task that runs on nodes, has a strategy")
 	}
 	if t.Strategy.Amount < 0 || t.Strategy.OneByOne && t.Strategy.Amount > 0 {
 		errs.Add("parameters.strategy.amount", invalid.BadValue,

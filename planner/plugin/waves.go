@@ -27,6 +27,11 @@ func (g *Graph) placeOf(t site.GraphTask, nodes []site.Node) Place {
 	if len(texts) == 0 && t.Type == Group {
 		texts = []string{t.ID}
 	}
+	return rolePlace(texts, nodes)
+}
+
+// rolePlace returns where a task with these roles runs.
+func rolePlace(texts []string, nodes []site.Node) Place {
 	roles, err := ParseRoles(texts)
 	if err != nil { // no roles; refused by NewGraph; or an id such as "/(/" that no role equals
 		return Place{}

@@ -7,6 +7,8 @@ type Plugin struct {
 	Version    string `key:"version"` // may be empty
 	Tasks      []Task
 	GraphTasks []GraphTask
+	// whether graph tasks may name tasks that no plugin brings, as Fuel's name those of its library; else it is an error
+	AllowUnknownTasks bool `key:"allow_unknown_tasks"`
 	// path below the plugin's folder, with slashes -> content in base64; at most 1 MiB of content together
 	Files map[string]string `key:"files"`
 }
@@ -34,14 +36,14 @@ type Task struct {
 // GraphTask is a task that names those before and after it, as written.
 type GraphTask struct {
 	ID   string   `key:"id,required"`
-	Type string   `key:"type,required"` // shell, puppet, reboot, group, stage or skipped
+	Type string   `key:"type,required"` // shell, puppet, reboot, group, stage or skipped; or one of Fuel's that do nothing
 	Role []string // as of a stage task; a group without roles has the nodes with the role of its id
 	// groups that it is a part of: their ids, or /regex/ over them, anchored at the start
 	Groups      []string `key:"groups"`
-	Requires    []string `key:"requires"`     // ids of the tasks before it
-	RequiredFor []string `key:"required_for"` // ids of the tasks after it
+	Requires    []string `key:"requires"`     // ids of the tasks before it, or /regex/ over them
+	RequiredFor []string `key:"required_for"` // the same for those after it
 	Tasks       []string `key:"tasks"`        // of a group only: ids of the tasks that are parts of it
-	Strategy    Strategy // of a group only
+	Strategy    Strategy // of a group, or of a task that runs on nodes
 	Parameters  Parameters
 	FailOnError bool `key:"fail_on_error"`
 }
