@@ -181,5 +181,8 @@ func then(r *site.Rolling) (out []string) {
 			out = append(out, "health check")
 		}
 	}
+	if r.OnFailure == site.OnFailureRollback {
+		out = append(out, "puts back what it changed if it fails")
+	}
 	return out
 }

@@ -116,6 +116,9 @@ func (d *digester) group(g Group, s site.Group) {
 				d.number(int64(h.Retries))
 				d.number(int64(h.Interval))
 			}
+			if r.OnFailure == site.OnFailureRollback {
+				d.text(r.OnFailure)
+			}
 		}
 	}
 	d.number(int64(s.PrepareTimeout))

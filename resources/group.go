@@ -76,6 +76,8 @@ func groupSchema() schema.Schema {
 							"interval": text("Time before the command is run again, as a duration. Default 10s.", durationValidator()),
 						}},
 					"soak": text("Time that passes after each batch before its nodes are checked again and the next batch starts, as a duration such as `10m`. It does not count towards `deploy_timeout`, which each batch has for itself.", durationValidator()),
+					"on_failure": text("What happens when a batch fails. `stop` starts no further node. `rollback` also puts the nodes of that batch back to what they had before this run, those that succeeded among them: configuration resources, and the services that ran. Packages, and what commands did, stay, and are named in the report. Default `stop`.",
+						stringvalidator.OneOf(site.OnFailureStop, site.OnFailureRollback)),
 				},
 			},
 			"on_shortfall": text("What the group does when it can no longer meet its `success_criteria`. `stop` starts no further node; what runs is finished and unlocked. "+

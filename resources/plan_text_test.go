@@ -587,10 +587,24 @@ func TestTextBatches(t *testing.T) {
 	}, "a", "b", "c", "d")
 	c.apply()
 	c.empty()
+	rollback := strings.Replace(config(`batches = ["1"], on_failure = "rollback", health_check = { command = "works" }`), "x\\n", "y\\n", 1)
+	for run := 2; run <= 3; run++ { // a plan that was put back is there again
+		c.configure(rollback)
+		c.shows(c.changes(), run, []string{prepare,
+			"all (critical): batch 1 of 2: 1 node (a), then health check `works`, puts back what it changed if it fails",
+			"all (critical): batch 2 of 2: 3 nodes (b, c, d), then health check `works`, puts back what it changed if it fails",
+			"all (critical): each batch: node phase, 2 nodes at a time: 4 changes on 4 nodes: update file[/etc/app] on 4",
+		}, "a", "b", "c", "d")
+		text = strings.Join(strings.Fields(c.failingApply()), " ")
+		if !strings.Contains(text, "1 node put back to what was there before this run") || s.content("a", "etc/app") != "x\n" {
+			t.Errorf("the canary was not put back, its file is %q:\n%s", s.content("a", "etc/app"), text)
+		}
+	}
 	for rolling, want := range map[string]string{
 		`batches = ["50%", "10%"]`:          `rolling.batches[1]: "10%" adds no node to the batch before`,
 		`batches = ["110%"]`:                `rolling.batches[0]: "110%" is more than all nodes`,
 		`batches = ["100%", "5"]`:           `rolling.batches[1]: "5" comes after "100%"`,
+		`on_failure = "rollback"`:           `rolling.on_failure: the group has no batches that may fail`,
 		`batches = ["half"]`:                `rolling.batches[0]: "half" is not a share of the nodes`,
 		`soak = "often"`:                    `"often" is not a duration`,
 		`health_check = { timeout = "1s" }`: `"command" is required`,

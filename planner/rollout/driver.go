@@ -317,7 +317,10 @@ func (d *driver) manifest(s session) converge.Manifest {
 	case s.Group == "": // no preparation has checked them
 		c.Needs = needed(s.tasks, d.needs[s.Node])
 	}
-	if r := d.rolling[s.Group]; r != nil && s.Window {
+	c.Restore = s.Session.Kind == run.Rollback
+	r := d.rolling[s.Group]
+	c.Images = r != nil && r.OnFailure == site.OnFailureRollback && mode == converge.Apply && !c.Restore && !s.Session.Last
+	if r != nil && s.Window {
 		c.Lock, c.Unlock, c.Keep = r.Lock, r.Unlock, s.Keep
 	} else if r != nil && s.Session.Kind == run.Unlock {
 		c.Unlock = r.Unlock
@@ -340,7 +343,13 @@ func (d *driver) ended(s session, o outcome) run.Result {
 		o.ledger = d.report.Nodes[s.Node].Ledger
 	}
 	d.actionsKnown[s.Node] = d.actionsKnown[s.Node] || o.begun
-	d.note(s.Node, func(r *NodeReport) { r.take(s.Group, o) })
+	d.note(s.Node, func(r *NodeReport) {
+		if s.Session.Kind == run.Rollback { // what was done is done no more
+			r.Restored = o.ok()
+			r.Done, r.Altered, r.PutBack, o.done, o.altered = nil, nil, o.altered, nil, nil
+		}
+		r.take(s.Group, o)
+	})
 	result := run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock}
 	switch {
 	case o.ok():

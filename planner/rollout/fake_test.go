@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,12 +28,15 @@ const (
 	checking  = "check"
 	locking   = "lock"   // a session that only opens the node's lock window
 	unlocking = "unlock" // and one that only closes it
+	restoring = "restore"
 )
 
 func kindOf(c converge.Manifest) string {
 	switch {
 	case c.TearDown:
 		return tearing
+	case c.Restore:
+		return restoring
 	case c.Mode == converge.Prepare:
 		return preparing
 	case c.Mode == converge.Check:
@@ -63,15 +67,16 @@ type faulty struct {
 	busy     map[string]bool
 	closed   bool
 
-	locked     map[string]string // node -> the run that locked it
-	knows      map[string]string // node -> the unlock command that it remembers
-	window     []string          // what the lock and unlock commands did, in order
-	mostLocked int               // nodes at once
-	tries      map[at]int        // sessions with the fault "busy"
-	needs      []string          // sessions that named programs
-	begins     []string          // sessions that named actions to begin
-	machines   map[string]string // node -> the machine that it is; without an entry, one of its own
-	contents   []string          // of files that do not have the usual content
+	locked     map[string]string                 // node -> the run that locked it
+	knows      map[string]string                 // node -> the unlock command that it remembers
+	window     []string                          // what the lock and unlock commands did, in order
+	mostLocked int                               // nodes at once
+	tries      map[at]int                        // sessions with the fault "busy"
+	needs      []string                          // sessions that named programs
+	begins     []string                          // sessions that named actions to begin
+	machines   map[string]string                 // node -> the machine that it is; without an entry, one of its own
+	images     map[string]map[resource.ID]string // node -> its ledger before its first session with images
+	contents   []string                          // of files that do not have the usual content
 }
 
 func newFaulty() *faulty {
@@ -79,6 +84,7 @@ func newFaulty() *faulty {
 		faults: map[at]string{}, slow: map[at]time.Duration{},
 		ledgers: map[string]map[resource.ID]string{}, widest: map[string]int{}, busy: map[string]bool{},
 		machines: map[string]string{}, locked: map[string]string{}, knows: map[string]string{}, tries: map[at]int{},
+		images: map[string]map[resource.ID]string{},
 	}
 }
 
@@ -176,6 +182,24 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 		if fault == "unhealthy" || fault == "relapses" && !first {
 			return summary, &converge.SessionError{Code: converge.CodeHealth,
 				Message: "health check: the command ended with status 1 (run 1 of 1)"}
+		}
+	}
+	if f.images[n.Name] == nil && c.Images {
+		f.images[n.Name] = maps.Clone(ledger)
+	}
+	if c.Restore {
+		for _, id := range slices.Sorted(maps.Keys(ledger)) {
+			switch {
+			case fault == "item":
+				each(converge.Result{ID: id, Status: converge.Failed, Message: "restore: permission denied"})
+				ledger[id] = ""
+			case ledger[id] == f.images[n.Name][id]:
+			case strings.HasPrefix(string(id), "shell"):
+				each(converge.Result{ID: id, Status: converge.Unchanged, Message: converge.NotRestored})
+			default:
+				each(converge.Result{ID: id, Status: converge.Changed})
+				delete(ledger, id)
+			}
 		}
 	}
 	for i, item := range c.Items {

@@ -157,6 +157,9 @@ func (r *Report) Follow(next Report) {
 		if n.Error == nil {
 			n.Error = before.Error
 		}
+		if n.Restored { // to what it had before all passes
+			before.Done, before.Altered = nil, nil
+		}
 		n.Failures = append(slices.Clone(before.Failures), n.Failures...)
 		n.Done = append(slices.Clone(before.Done), n.Done...)
 		n.Altered = append(slices.Clone(before.Altered), n.Altered...)

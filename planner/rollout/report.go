@@ -72,6 +72,8 @@ type NodeReport struct {
 	Changed   int           // items
 	Unchanged int           // items
 	Skipped   int           // items left out because one they require failed
+	Restored  bool          // it has again what it had before the run, but for packages and what commands did
+	PutBack   []resource.ID // the resources that were restored for that
 	Unknown   int           // items whose outcome is not known: the session ended before
 	// Ledger is what the site has applied on the node as its last session reported; nil is unknown. A node that was not
 	// attempted has nil here and the ledger that it had before the run.
@@ -147,7 +149,23 @@ func withoutChanges(idle int) string {
 }
 
 // Reason says in one line why a node failed; empty when it did not. Of many failed items the first ones are named.
-func (r NodeReport) Reason() string { return reason(r.Error, r.Failures) }
+func (r NodeReport) Reason() string {
+	why := reason(r.Error, r.Failures)
+	if !r.Restored {
+		return why
+	}
+	why = cmp.Or(why, "its batch failed") + "; it has again what it had before this run"
+	for i, id := range r.PutBack {
+		if i == shownRestored {
+			return fmt.Sprintf("%s and %d more (`report` shows them)", why, len(r.PutBack)-i)
+		}
+		why += [...]string{": ", ", "}[min(i, 1)] + string(id)
+	}
+	return why
+}
+
+// shownRestored bounds how many resources the reason of a node names as put back.
+const shownRestored = 5
 
 func reason(err error, failures []Failure) string {
 	const shown = 3

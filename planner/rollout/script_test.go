@@ -155,6 +155,7 @@ type document struct {
 		Batches        []string
 		Check          bool // a health check
 		Soak           time.Duration
+		OnFailure      string `yaml:"on_failure"`
 		Maintenance    *site.Maintenance
 	}
 	Approval string
@@ -195,7 +196,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		if g.Rolling > 0 {
 			group.Rolling = &site.Rolling{MaxParallel: g.Rolling, Lock: "drain", Unlock: "undrain", Batches: g.Batches,
-				Soak: g.Soak}
+				Soak: g.Soak, OnFailure: g.OnFailure}
 		}
 		if g.Check {
 			group.Rolling.HealthCheck = &site.HealthCheck{Command: "works"}

@@ -68,11 +68,17 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 		return o
 	}
 
+	var stay []string
 	finished := func(r converge.Result) {
 		action, known := actions[r.ID]
-		if c.TearDown {
+		switch {
+		case c.TearDown:
 			action = task.Forget
-		} else {
+		case c.Restore:
+			if action = task.Restore; r.Message == converge.NotRestored {
+				stay = append(stay, string(r.ID))
+			}
+		default:
 			if !known {
 				o.warnings = append(o.warnings,
 					fmt.Sprintf("node %q reported %s, which is not part of what it was sent, or twice; it is ignored",
@@ -120,6 +126,10 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	o.err = err
 	if readLedger(err) {
 		o.ledger = summary.Ledger
+	}
+	if len(stay) > 0 {
+		o.warnings = append(o.warnings, fmt.Sprintf("node %q: not restored: %s; packages, and what commands did, stay",
+			n.Name, strings.Join(stay, ", ")))
 	}
 	o.begun, o.lock = readLedger(err), lockAfter(c, summary, err)
 	d.conclude(&o, c, st, actions)

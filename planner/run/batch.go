@@ -2,8 +2,10 @@ package run
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
@@ -18,7 +20,7 @@ func (g *Group) batchOf(node string) int {
 }
 
 // batchRounds returns the rounds of one batch: the work of its nodes, with the health check of each node behind it, the
-// soak, and the health check of all again.
+// soak, the health check of all again, and the rollback, which runs only when the batch failed.
 func (c *call) batchRounds(batch int, sessions []Session) []round {
 	rounds := append([]round{{batch: batch}}, c.phaseRounds(sessions)...)
 	r := c.group.Rolling
@@ -56,7 +58,35 @@ func (c *call) batchRounds(batch int, sessions []Session) []round {
 			rounds = append(rounds, c.single(Check, checks))
 		}
 	}
+	if r.OnFailure == site.OnFailureRollback {
+		back := slices.Clone(checks)
+		for i := range back {
+			back[i].Kind = Rollback
+		}
+		rounds = append(rounds, c.windows(back))
+		rounds[len(rounds)-1].kind = Rollback
+	}
 	return rounds
+}
+
+// restores reports whether a node is put back to what it had before the run: when its batch failed, and a session may
+// have changed it. Nothing is put back once the run is stopped.
+func (m *Machine) restores(c *call, node string) bool {
+	failed := c.changed[node] && c.group.batchOf(node) == c.batch && len(c.batchFailed(c.sound)) > 0
+	return failed && !m.stop()
+}
+
+// keepsChanges warns of the nodes of a batch that failed that were not put back because the run was stopped.
+func (m *Machine) keepsChanges(c *call) {
+	if c.batch == 0 || c.group.Rolling.OnFailure != site.OnFailureRollback || !m.stopped || len(c.batchFailed(c.sound)) == 0 {
+		return
+	}
+	for _, n := range slices.Sorted(maps.Keys(c.changed)) {
+		if c.group.batchOf(n) == c.batch && !m.node(n).restored {
+			m.do(Command{Kind: Warn, Group: c.group.Name, Node: n, Text: fmt.Sprintf("node %q keeps what this run has "+
+				"changed: its batch failed, but the run was stopped before it was put back", n)})
+		}
+	}
 }
 
 // startBatch starts the time of a batch, which has failed already when too many of its nodes were not prepared, or of

@@ -37,10 +37,11 @@ type call struct {
 	idle      int             // members of the group that are locked, or may be, while nobody works on them
 	left      []string        // nodes that the brake of the group, or its maintenance window, keeps from being started
 	braked    bool
-	paused    bool      // something was left for another run
-	closed    time.Time // since when the maintenance window of its group is known to be closed; zero: it is open
-	batch     int       // of the group, from 1; 0: before the first or after the last
-	sound     int       // nodes of the batch that have not failed
+	paused    bool            // something was left for another run
+	closed    time.Time       // since when the maintenance window of its group is known to be closed; zero: it is open
+	batch     int             // of the group, from 1; 0: before the first or after the last
+	sound     int             // nodes of the batch that have not failed
+	changed   map[string]bool // nodes that a session of the call may have changed
 }
 
 // round is a part of a call: it begins when the one before it is over.
@@ -115,7 +116,7 @@ func (m *Machine) rounds(c *call) []round {
 // begin starts the time of a call.
 func (m *Machine) begin(c *call) {
 	c.rounds = m.rounds(c)
-	c.gone, c.failed, c.whole = map[string]bool{}, map[int]bool{}, true
+	c.gone, c.failed, c.changed, c.whole = map[string]bool{}, map[int]bool{}, map[string]bool{}, true
 	c.until = m.at.Add(c.limit)
 	if c.group != nil {
 		for _, n := range c.group.Members {
@@ -207,6 +208,9 @@ func (m *Machine) nextRound(c *call) bool {
 			}
 		}
 		slices.Sort(r.phases)
+		if r.kind == Rollback {
+			c.until = m.at.Add(c.limit)
+		}
 		if r.window { // those that are locked come first, so that they are unlocked first
 			slices.SortStableFunc(r.chains, func(a, b *chain) int {
 				return order(m.locked[b.node]) - order(m.locked[a.node])
@@ -243,7 +247,7 @@ func (c *call) groupName() string {
 
 // goesOn reports whether a chain that was not begun is still to run.
 func (m *Machine) goesOn(c *call, ch *chain) bool {
-	return (!c.gone[ch.node] || ch.sessions[0].Kind == Unlock) && m.wanted(c, ch)
+	return (!c.gone[ch.node] || ch.sessions[0].Kind.cleansUp()) && m.wanted(c, ch)
 }
 
 // wanted reports whether the next session of a chain is still to run.
@@ -251,6 +255,8 @@ func (m *Machine) wanted(c *call, ch *chain) bool {
 	switch s := ch.sessions[0]; {
 	case c.outside != nil:
 		return m.left(c.outside, s)
+	case s.Kind == Rollback:
+		return m.restores(c, s.Node)
 	case s.Kind == Soak:
 		return !c.braked && (!c.paused || slices.ContainsFunc(c.group.Batches[c.batch-1], func(n string) bool {
 			return !c.gone[n]
@@ -277,7 +283,7 @@ func (m *Machine) brake(c *call) {
 	case c.braked || c.group == nil:
 	case m.spent, len(c.batchFailed(c.sound)) > 0, c.group.Stops() && c.short():
 		c.braked = true
-		c.leave(func(k Kind) bool { return k != Unlock })
+		c.leave(func(k Kind) bool { return !k.cleansUp() })
 	case !m.stopped && m.leaves(c.group.Name):
 		c.paused = c.leave(Kind.startsNode) || c.paused
 	}
@@ -487,7 +493,7 @@ const (
 func (m *Machine) lost(ch *chain, id ID) {
 	c, s := ch.call, ch.last
 	again := m.at.Add(retryPause << ch.losses)
-	ends := m.stopped || m.spent && c.group == nil || c.braked && !ch.begun && s.Kind != Unlock ||
+	ends := m.stopped || m.spent && c.group == nil || c.braked && !ch.begun && !s.Kind.cleansUp() ||
 		c.group != nil && m.leaves(c.group.Name) || !again.Before(c.until)
 	if id.Attempt >= mostAttempts || m.gaveUp || ends && ch.purpose != UnlockAfter {
 		m.do(Command{Kind: Settle, ID: id})
@@ -543,6 +549,7 @@ func (m *Machine) ended(ch *chain, r Result) {
 	case ch.purpose == Work:
 		m.calling = m.calling && s.Kind != Callback
 		c.free[s.Phase]++
+		c.changed[ch.node] = c.changed[ch.node] || r.Sent && (s.Kind == Config || s.Kind == Remote)
 	case v == done: // it is locked
 		m.proceed(ch)
 		return
@@ -554,6 +561,8 @@ func (m *Machine) ended(ch *chain, r Result) {
 		c.decided = r.Decided
 	case v == cutShort && r.Sent && c.group != nil:
 		m.finished(c.group.Name, ch.node, strategy.Failed)
+	case s.Kind == Rollback && v == done:
+		c.gone[ch.node], n.restored = true, true
 	}
 	m.conclude(ch, v, r.Err)
 	m.proceed(ch)

@@ -68,6 +68,7 @@ func orDuration(d, otherwise time.Duration) time.Duration {
 func (m *Machine) groupOver(c *call) {
 	name := c.group.Name
 	succeeded := slices.DeleteFunc(slices.Clone(c.todo), func(n string) bool { return c.gone[n] })
+	m.keepsChanges(c)
 	if c.stage == strategy.Deployed {
 		for _, n := range succeeded {
 			if !m.later[n] {
@@ -83,7 +84,7 @@ func (m *Machine) groupOver(c *call) {
 		}
 		for _, n := range c.todo {
 			switch {
-			case m.node(n).failed:
+			case m.node(n).failed, m.node(n).restored:
 				m.setNode(n, strategy.Failed)
 			case !c.gone[n]:
 				m.setNode(n, c.stage)
@@ -98,7 +99,7 @@ func (m *Machine) groupOver(c *call) {
 		shortfalls = m.walk.FinishDeploy(name, succeeded, m.failedBatch(c)...)
 	}
 	for _, n := range c.left { // they stay as they were
-		if m.node(n).failed {
+		if m.node(n).failed || m.node(n).restored {
 			continue
 		}
 		m.unstarted[name] = append(m.unstarted[name], n)

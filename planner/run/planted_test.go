@@ -38,6 +38,11 @@ var planted = []struct{ name, file, before, after string }{
 	{"a snapshot forgets how often a session was lost", "snapshot.go", `"losses": &ch.losses, `, ""},
 	{"a snapshot forgets the order of the lock windows", "snapshot.go", "s.Queue = append(s.Queue, ch.place)",
 		"s.Queue = append([]int{ch.place}, s.Queue...)"},
+	{"a node that succeeded in a batch that failed is not put back", "batch.go", "failed := c.changed[node] &&",
+		"failed := c.changed[node] && m.node(node).failed &&"},
+	{"a batch that succeeded is put back", "batch.go", "len(c.batchFailed(c.sound)) > 0\n	return failed",
+		"len(c.group.Batches) > c.batch\n	return failed"},
+	{"a snapshot forgets what was changed", "snapshot.go", `, "changed": &c.changed`, ""},
 	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
 }
 

@@ -93,9 +93,14 @@ const (
 	TearDown Kind = "tear down"
 	Check    Kind = "check" // the health check of a node
 	Soak     Kind = "soak"  // nothing: time passes until it ends
+	// Rollback restores what a node of a batch that failed had before the run.
+	Rollback Kind = "rollback"
 	// Separation finds out which of the nodes that are torn down are machines that the site keeps.
 	Separation Kind = "separation"
 )
+
+// cleansUp reports whether a session of this kind also runs on a node that failed, and behind a brake.
+func (k Kind) cleansUp() bool { return k == Unlock || k == Rollback }
 
 // Defaults of [Settings] and of a group's time limits (airship.md 10).
 const (

@@ -57,6 +57,9 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 			if chance(40) {
 				g.Rolling.Soak = time.Duration(1+r.IntN(100)) * time.Minute
 			}
+			if g.Rolling.Split([]string{"a"}) != nil && chance(50) {
+				g.Rolling.OnFailure = site.OnFailureRollback
+			}
 		}
 		if chance(40) {
 			g.OnShortfall = []string{site.OnShortfallStop, site.OnShortfallContinue}[r.IntN(2)]
@@ -125,6 +128,9 @@ type world struct {
 	batches map[string]int  // group -> the last batch of which a session started; one more: behind all
 	healthy map[string]int  // node -> health checks that succeeded
 	soaked  map[string]int  // group -> soaks that ended
+	changed map[string]bool // nodes that a session of a batch may have changed
+	back    map[string]bool // nodes that were restored
+	refused map[string]bool // nodes that failed without a session
 	failed  map[string]bool // nodes that get nothing more in the pass
 	spent   map[string]bool // nodes that failed, in any pass
 	stopped bool
@@ -174,7 +180,7 @@ func (w *world) take(commands []Command) {
 		case Finish:
 			w.report, w.over = c.Report, true
 		case Fail:
-			w.failed[c.Node], w.spent[c.Node] = true, true
+			w.failed[c.Node], w.spent[c.Node], w.refused[c.Node] = true, true, true
 		case Wake:
 			if !c.Until.After(w.clock) || w.program.EndAtPause && c.Until.After(w.again) {
 				w.wrong("a timer for %s is set at %s", c.Until, w.clock)
@@ -244,7 +250,7 @@ func (w *world) check(c Command) {
 	}
 	if may := w.program.MayFail; may != nil && len(w.spent) > *may && c.Session.Kind != Separation {
 		w.kinds["after the budget"]++
-		if c.ID.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
+		if !ends(c) && (!c.Session.Locked || !w.locked[n]) &&
 			(c.Session.Kind != Check || w.calls[n] != c.Group+"deploy") {
 			w.wrong("%+v starts after the failure budget is spent", c)
 		}
@@ -255,14 +261,17 @@ func (w *world) check(c Command) {
 	}) {
 		w.wrong("%+v starts at %s, outside of the maintenance window of %s: %v", c, w.clock, c.Group, open)
 	}
+	if w.back[n] && !ends(c) {
+		w.wrong("%s was restored and gets %+v", n, c)
+	}
 	if g, grouped := w.groups[c.Group]; grouped {
-		if w.failed[n] && c.ID.Purpose != UnlockAfter && c.Session.Kind != Unlock {
+		if w.failed[n] && !ends(c) {
 			w.wrong("%s failed and gets %+v", n, c)
 		}
 		open := len(slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return w.failed[m] }))
 		if g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), open)) > 0 {
 			w.kinds["after the brake"]++
-			if c.ID.Purpose != UnlockAfter && c.Session.Kind != Unlock && (!c.Session.Locked || !w.locked[n]) &&
+			if !ends(c) && (!c.Session.Locked || !w.locked[n]) &&
 				(c.Session.Kind != Check || w.calls[n] != g.Name+"deploy") {
 				w.wrong("%s starts in %s, which can no longer meet its criteria", n, g.Name)
 			}
@@ -287,13 +296,36 @@ func (w *world) check(c Command) {
 			w.wrong("%s is worked on without a lock", n)
 		}
 	}
-	orderly := n != "" && c.ID.Purpose == Work && c.Session.Kind != Check && c.Session.Kind != Unlock
+	orderly := n != "" && c.ID.Purpose == Work && c.Session.Kind != Check && !c.Session.Kind.cleansUp()
 	if orderly && c.Group+c.Call == w.calls[n] && c.Phase < w.reached[n] {
 		w.wrong("%s comes back to phase %d", n, c.Phase)
 	}
 	if orderly {
 		w.calls[n], w.reached[n] = c.Group+c.Call, c.Phase
 	}
+}
+
+// ends reports whether a session ends the work on a node, whatever came of it.
+func ends(c Command) bool {
+	return c.ID.Purpose == UnlockAfter || c.Session.Kind.cleansUp()
+}
+
+// checkRollback checks a session that restores a node: once, when nothing of its batch runs that may change it, and
+// only in a batch that failed.
+func (w *world) checkRollback(g Group, c Command, failed bool) {
+	n := c.Node
+	switch {
+	case g.Rolling.OnFailure != site.OnFailureRollback || w.back[n] && c.ID.Attempt == 1 || !w.changed[n]:
+		w.wrong("%s is restored: asked for %q, changed %t, restored before %t", n, g.Rolling.OnFailure, w.changed[n], w.back[n])
+	case !failed:
+		w.wrong("%s of %s is restored, and its batch did not fail", n, g.Name)
+	}
+	for _, other := range w.running {
+		if other.Group == g.Name && other.Call == "deploy" && other.ID.Purpose == Work && other.Session.Kind != Rollback {
+			w.wrong("%s of %s is restored while %+v runs", n, g.Name, other)
+		}
+	}
+	w.back[n] = true
 }
 
 // checkBatch checks a session of a group with batches: batches come one after the other, each when the nodes of the one
@@ -317,6 +349,10 @@ func (w *world) checkBatch(g Group, c Command) {
 	failed := func(batch int) bool {
 		ok := len(slices.DeleteFunc(slices.Clone(g.Batches[batch-1]), func(n string) bool { return w.failed[n] }))
 		return len(strategy.EvaluateBatch(g.SuccessCriteria, batch, len(g.Batches[batch-1]), ok)) > 0
+	}
+	if c.Session.Kind == Rollback {
+		w.checkRollback(g, c, failed(at))
+		return
 	}
 	if c.Session.Kind == Check {
 		w.kinds["check"]++
@@ -380,6 +416,10 @@ func (w *world) event() Event {
 		return Event{Kind: Lost, ID: c.ID}
 	}
 	w.running = slices.Delete(w.running, i, i+1)
+	if c.Call == "deploy" && !c.Session.Last && c.ID.Purpose == Work &&
+		(c.Session.Kind == Config || c.Session.Kind == Remote) {
+		w.changed[c.Node] = true
+	}
 	w.ended = strings.TrimSpace(fmt.Sprint(c.ID.Purpose, " ", c.Session.Kind, " ", c.Node, " of phase ", c.Phase))
 	w.clock = w.clock.Add(time.Duration(w.r.IntN(60)) * time.Second)
 	e := Event{Kind: Ended, ID: c.ID, Result: Result{Outcome: Succeeded, Sent: true, Removal: TornDown}}
@@ -561,6 +601,7 @@ func (w *world) begin(p Program) {
 	w.program, w.groups, w.report = p, map[string]Group{}, nil
 	w.locked, w.owed, w.reached, w.calls = map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]string{}
 	w.stale = map[string]bool{}
+	w.changed, w.back, w.refused = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	w.failed, w.batches, w.healthy, w.soaked = map[string]bool{}, map[string]int{}, map[string]int{}, map[string]int{}
 	for _, g := range p.Groups {
 		w.groups[g.Name] = g
@@ -612,6 +653,22 @@ func (w *world) end() {
 		}
 	}
 	w.checkEnd()
+	for _, g := range w.program.Groups {
+		if w.report.Status == StatusInterrupted || g.Rolling == nil || g.Rolling.OnFailure != site.OnFailureRollback {
+			continue
+		}
+		r, _ := w.report.Group(g.Name)
+		for i, batch := range g.Batches {
+			if !slices.ContainsFunc(r.Shortfalls, func(s strategy.Shortfall) bool { return s.Batch == i+1 }) {
+				continue
+			}
+			for _, n := range batch {
+				if w.changed[n] && !w.back[n] && !w.refused[n] && w.calls[n] == g.Name+"deploy" {
+					w.wrong("%s of batch %d of %s, which failed, was not restored", n, i+1, g.Name)
+				}
+			}
+		}
+	}
 	w.kinds["status "+string(w.report.Status)]++
 	for _, g := range w.report.Groups {
 		w.kinds["not started"] += len(g.NotStarted)
@@ -678,7 +735,7 @@ func TestRandomRuns(t *testing.T) {
 		"event stop", "event give up", "start", "fail", "warn",
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
 		"left locked", "after the brake", "after the budget", "stopped by the budget", "not started", "batch",
-		"check", "soak", "phase_finished", "node_finished", "group_finished", "status succeeded", "status degraded",
+		"check", "soak", "work rollback", "unlock rollback", "phase_finished", "node_finished", "group_finished", "status succeeded", "status degraded",
 		"status failed", "status interrupted", "status paused", "event woken", "pause", "wake"} {
 		if kinds[kind] == 0 {
 			t.Errorf("%q never happened", kind)

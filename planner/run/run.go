@@ -285,6 +285,7 @@ type node struct {
 	failed    bool
 	recorded  bool // its last stage
 	stuck     bool // its last session could not unlock it
+	restored  bool // it has again what it had before the run
 }
 
 // New returns the machine of a program. Its first event is Begin.
@@ -492,6 +493,7 @@ func (m *Machine) groups() strategy.Report {
 	r.BudgetSpent = m.spent
 	for i, g := range r.Groups {
 		r.Groups[i].NotStarted = m.unstarted[g.Name]
+		r.Groups[i].Restored = m.restored(g.Name, g.Members)
 		r.Groups[i].Paused = m.paused[g.Name] && !g.Stage.Complete()
 		if (m.spent || r.Groups[i].Paused) && !g.Stage.Complete() {
 			r.Groups[i].NotStarted = slices.DeleteFunc(slices.Clone(g.Members), func(n string) bool {
@@ -502,6 +504,16 @@ func (m *Machine) groups() strategy.Report {
 			(!g.Stage.Complete() || !m.p.Groups[i].Stops())
 	}
 	return r
+}
+
+// restored returns the members of a group that were put back when their batch of it failed.
+func (m *Machine) restored(group string, members []string) (out []string) {
+	for _, name := range members {
+		if n := m.node(name); n.restored && n.group == group {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // finishGroups records the groups that finished.

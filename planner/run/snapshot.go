@@ -114,14 +114,14 @@ func (n *node) UnmarshalJSON(data []byte) error {
 
 func (n *node) fields() strategy.Fields {
 	return strategy.Fields{"group": &n.group, "attempted": &n.attempted, "failed": &n.failed, "recorded": &n.recorded,
-		"stuck": &n.stuck}
+		"stuck": &n.stuck, "restored": &n.restored}
 }
 
 func (c *call) fields() strategy.Fields {
 	return strategy.Fields{"name": &c.name, "stage": &c.stage, "until": &c.until, "limit": &c.limit, "width": &c.width,
 		"todo": &c.todo, "decided": &c.decided, "atWork": &c.atWork, "unlocking": &c.unlocking,
 		"free": &c.free, "gone": &c.gone, "failed": &c.failed, "whole": &c.whole, "open": &c.open, "idle": &c.idle, "left": &c.left, "braked": &c.braked,
-		"paused": &c.paused, "closed": &c.closed, "batch": &c.batch, "sound": &c.sound}
+		"paused": &c.paused, "closed": &c.closed, "batch": &c.batch, "sound": &c.sound, "changed": &c.changed}
 }
 
 func (x *outsidePhase) fields() strategy.Fields {
@@ -214,5 +214,5 @@ func (m *Machine) restoreCall(s savedCall) error {
 // isLeft reports whether a chain of a round to come was left out because of the brake or the maintenance window.
 func (c *call) isLeft(ch *chain) bool {
 	kind := ch.sessions[0].Kind
-	return c.braked && kind != Unlock || c.paused && kind.startsNode()
+	return c.braked && !kind.cleansUp() || c.paused && kind.startsNode()
 }

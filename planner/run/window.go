@@ -14,8 +14,8 @@ import (
 // rest is done, with EndAtPause.
 
 // startsNode reports whether a session of this kind starts a node of a group, or a callback: not outside of the
-// maintenance window of the group. What a node is left with is finished: it is checked, and unlocked.
-func (k Kind) startsNode() bool { return k != Unlock && k != Check && k != Soak }
+// maintenance window of the group. What a node is left with is finished: it is checked, restored, and unlocked.
+func (k Kind) startsNode() bool { return k != Unlock && k != Check && k != Soak && k != Rollback }
 
 // opens returns when the maintenance window of a group opens next, now if it is open; never: no more while the program
 // knows it.

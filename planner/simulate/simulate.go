@@ -198,7 +198,7 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 				steps[c.Group][Phase(c.Call)].take(c.Node, Timeout)
 			case run.Start:
 				result := o.of(c)
-				if c.ID.Purpose == run.Work && c.Node != "" {
+				if c.ID.Purpose == run.Work && c.Node != "" && c.Session.Kind != run.Rollback {
 					steps[c.Group][Phase(c.Call)].take(c.Node, result)
 				}
 				if c.ID.Purpose == run.Work && (result == Timeout || c.Session.Kind == run.Soak) {
@@ -224,10 +224,14 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 	}
 }
 
-// of returns what is scripted for a session.
+// of returns what is scripted for a session; a rollback succeeds.
 func (o Outcomes) of(c run.Command) Result {
-	if c.Session.Kind == run.Check {
+	switch c.Session.Kind {
+	case run.Check:
 		return o[HealthCheck][c.Node]
+	case run.Rollback:
+		return Success
+	default:
 	}
 	return o[Phase(c.Call)][c.Node]
 }

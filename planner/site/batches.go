@@ -25,11 +25,17 @@ const (
 	DefaultCheckInterval = 10 * time.Second
 )
 
+// What happens when a batch fails, in [Rolling.OnFailure].
+const (
+	OnFailureStop     = "stop"     // no further node is started
+	OnFailureRollback = "rollback" // and the nodes of the batch are restored to what they had before the run
+)
+
 // Split returns the batches of nodes, which are sorted. Shares are cumulative and rounded up; a batch that would add no
 // node is left out, and what the last share leaves is a batch of its own. It returns nil when the group has nothing
 // between batches, so that there is no need for any.
 func (r Rolling) Split(nodes []string) [][]string {
-	if len(r.Batches) == 0 && r.HealthCheck == nil && r.Soak == 0 {
+	if !r.batched() {
 		return nil
 	}
 	var out [][]string
@@ -46,6 +52,9 @@ func (r Rolling) Split(nodes []string) [][]string {
 	}
 	return out
 }
+
+// batched reports whether the group is rolled out in batches, of which there may be one.
+func (r Rolling) batched() bool { return len(r.Batches) > 0 || r.HealthCheck != nil || r.Soak != 0 }
 
 // parseShare returns the number of a share, "3" or "10%", and whether it is a percentage.
 func parseShare(share string) (n int, percent, ok bool) {
@@ -81,6 +90,13 @@ func (g Group) validateBatches() (errs invalid.Errors) {
 	}
 	if g.Rolling.Soak < 0 {
 		report("soak", invalid.BadValue, "%s is negative; give a time above zero, or leave it out", g.Rolling.Soak)
+	}
+	switch what := g.Rolling.OnFailure; {
+	case what != "" && what != OnFailureStop && what != OnFailureRollback:
+		report("on_failure", invalid.BadValue, "%q is not allowed; write %q or %q", what, OnFailureStop, OnFailureRollback)
+	case what != "" && !g.Rolling.batched():
+		report("on_failure", invalid.BadValue, "the group has no batches that may fail; give batches, health_check or "+
+			"soak as well, or leave it out")
 	}
 	if h := g.Rolling.HealthCheck; h != nil {
 		if h.Command == "" {

@@ -121,6 +121,7 @@ type Rolling struct {
 	Batches     []string      `key:"batches"`
 	HealthCheck *HealthCheck  `key:"health_check"`
 	Soak        time.Duration `key:"soak"`
+	OnFailure   string        `key:"on_failure"` // of a batch; empty is OnFailureStop
 }
 
 // OtherNodes stands in [Rolling.NodeOrder] for all nodes of the group that it does not name, by name.

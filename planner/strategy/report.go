@@ -29,6 +29,8 @@ type GroupReport struct {
 	// NotStarted are the nodes that were not worked on any more, or not to the end, because the group could no longer
 	// meet its criteria, because one of its batches failed, or because of BudgetSpent or Paused, sorted.
 	NotStarted []string `json:"not_started,omitempty"`
+	// Restored are the nodes of a batch that failed that have again what they had before the run.
+	Restored []string `json:"restored,omitempty"`
 	// BudgetSpent says that the failure budget of the deployment, not the criteria, kept them from being started.
 	BudgetSpent bool `json:"failure_budget_spent,omitempty"`
 	// Paused says that they were left for another run, because the maintenance window of the group is closed.
@@ -48,11 +50,16 @@ func (g GroupReport) Reasons() []string {
 			batch = s.Batch
 		}
 	}
-	if n := len(g.NotStarted); n > 0 {
-		nodes := "nodes"
+	count := func(n int) string {
 		if n == 1 {
-			nodes = "node"
+			return "1 node"
 		}
+		return fmt.Sprintf("%d nodes", n)
+	}
+	if n := len(g.Restored); n > 0 {
+		out = append(out, count(n)+" put back to what was there before this run")
+	}
+	if n := len(g.NotStarted); n > 0 {
 		why := "started: the group could no longer meet " + strings.Join(missed, " and ")
 		switch {
 		case g.Paused:
@@ -62,7 +69,7 @@ func (g GroupReport) Reasons() []string {
 		case batch > 0:
 			why = fmt.Sprintf("deployed: batch %d failed", batch)
 		}
-		out = append(out, fmt.Sprintf("%d %s not %s", n, nodes, why))
+		out = append(out, fmt.Sprintf("%s not %s", count(n), why))
 	}
 	return out
 }

@@ -45,6 +45,7 @@ const (
 	Remove      Action = "remove"    // undo what slipway applied for the resource (design.md 7)
 	Forget      Action = "tear down" // undo everything on a node that left the site, or all of its groups
 	Run         Action = "run"       // carry out a remote task or a callback
+	Restore     Action = "restore"   // put back what was there before the run
 	Unlock      Action = "unlock"    // unlock a node that an earlier run left locked (litp.md 84)
 )
 
