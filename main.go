@@ -35,7 +35,7 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process
 	environment := func() (site.Connection, error) { return provider.ConnectionFromEnvironment(os.Getenv) }
-	if err := command.New(version, environment).ExecuteContext(ctx); err != nil {
+	if err := command.New(version, environment, os.Getenv(command.JournalVariable)).ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "slipway:", err)
 		stop()
 		os.Exit(command.ExitStatus(err))

@@ -16,28 +16,28 @@ import (
 // journals is the part of a data source that reads a journal: it learns from the provider where journals are.
 type journals struct {
 	named
-	directory journal.Directory
+	location journal.Location
 }
 
 func (j *journals) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
 	if req.ProviderData == nil {
 		return
 	}
-	directory, ok := req.ProviderData.(journal.Directory)
+	location, ok := req.ProviderData.(journal.Location)
 	if !ok {
 		resp.Diagnostics.AddError("Provider is not configured",
 			fmt.Sprintf("slipway_%s got %T from the provider. This is a defect of slipway; please report it.", j.named,
 				req.ProviderData))
 		return
 	}
-	j.directory = directory
+	j.location = location
 }
 
 // read reads what from the journal of a site. That there is none is an error only where something in it is needed.
 func (j *journals) read(ctx context.Context, what string, site types.String, needed bool,
 	from func(*journal.Store) error) diag.Diagnostics {
 	read := func() (err error) {
-		store, err := j.directory.OpenExisting(ctx, site.ValueString())
+		store, err := j.location.OpenExisting(ctx, site.ValueString())
 		if err != nil {
 			return err
 		}

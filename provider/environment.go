@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,16 +9,17 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 const (
-	journalVariable = resources.EnvironmentPrefix + "JOURNAL_DIRECTORY"
-	defaultJournal  = ".slipway"
+	journalVariable          = resources.EnvironmentPrefix + "JOURNAL"
+	journalDirectoryVariable = resources.EnvironmentPrefix + "JOURNAL_DIRECTORY"
 )
 
 // connectionFromEnvironment reads the connection from the variables of [resources.ConnectionFields]. A variable that is
@@ -149,13 +151,21 @@ func ConnectionFromEnvironment(getenv func(string) string) (site.Connection, err
 	return c, errors.Join(errs...)
 }
 
-// journalDirectory is the configured folder, else that of the environment, else the default.
-func (p *slipway) journalDirectory(configured types.String) string {
-	if s := configured.ValueString(); s != "" {
-		return s
+// journal is the URL of the configured database and the configured folder, else what the environment says, else the
+// default folder. What is configured counts before the environment.
+func (p *slipway) journal(m modelV0) (databaseURL, folder string, diags diag.Diagnostics) {
+	folder = cmp.Or(m.JournalDirectory.ValueString(), p.getenv(journalDirectoryVariable), journal.DefaultDirectory)
+	switch {
+	case !m.Journal.IsNull():
+		databaseURL = m.Journal.ValueString() // empty while it is not known
+		if err := journal.CheckURL(databaseURL); err != nil && !m.Journal.IsUnknown() {
+			diags.AddAttributeError(path.Root("journal"), "Invalid journal", "journal: "+err.Error()+".")
+		}
+	case m.JournalDirectory.IsNull() && p.getenv(journalVariable) != "":
+		databaseURL = p.getenv(journalVariable)
+		if err := journal.CheckURL(databaseURL); err != nil {
+			diags.AddError("Invalid environment variable "+journalVariable, journalVariable+": "+err.Error()+".")
+		}
 	}
-	if s := p.getenv(journalVariable); s != "" {
-		return s
-	}
-	return defaultJournal
+	return databaseURL, folder, diags
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/datasources"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
@@ -50,6 +51,7 @@ var _ provider.Provider = (*slipway)(nil)
 // modelV0 is the provider's configuration.
 type modelV0 struct {
 	Connection       types.Object `tfsdk:"connection"`
+	Journal          types.String `tfsdk:"journal"`
 	JournalDirectory types.String `tfsdk:"journal_directory"`
 }
 
@@ -63,10 +65,17 @@ func (p *slipway) Schema(_ context.Context, _ provider.SchemaRequest, resp *prov
 		MarkdownDescription: "slipway rolls a site out: nodes, in groups, in order, with services and overrides on them. All attributes are optional and may come from the environment instead.",
 		Attributes: map[string]schema.Attribute{
 			"connection": resources.ProviderConnectionAttribute(),
+			"journal": schema.StringAttribute{
+				Optional:  true,
+				Sensitive: true,
+				MarkdownDescription: "URL of a PostgreSQL database with the journals of all sites, such as `postgres://slipway@db.example.org/slipway?sslmode=verify-full`, in place of `journal_directory`: all who give it share history, service inventory and the lease of a site. " +
+					"TLS, passwords and defaults follow the rules of libpq (`sslmode`, `PGPASSFILE` and so on). May also be given as `" + journalVariable + "`, which counts where neither `journal` nor `journal_directory` is configured.",
+				Validators: []validator.String{stringvalidator.ConflictsWith(path.MatchRoot("journal_directory"))},
+			},
 			"journal_directory": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "Folder of the journals, one database for each site: the history of runs, for `runs`, `report` and `watch` of the companion. Deleting it costs history only. May also be given as `" +
-					journalVariable + "`. Default: `" + defaultJournal + "` in the working directory.",
+					journalDirectoryVariable + "`. Default: `" + journal.DefaultDirectory + "` in the working directory.",
 				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 		},
@@ -84,10 +93,13 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 	if known {
 		resp.Diagnostics.Append(fileWarnings(connection)...)
 	}
+	databaseURL, folder, diags := p.journal(m)
+	resp.Diagnostics.Append(diags...)
 	data := resources.ProviderData{
 		Connection:       connection,
-		JournalDirectory: p.journalDirectory(m.JournalDirectory),
-		Unknown:          !known || m.JournalDirectory.IsUnknown(),
+		JournalDirectory: folder,
+		JournalURL:       databaseURL,
+		Unknown:          !known || m.Journal.IsUnknown() || m.JournalDirectory.IsUnknown(),
 		Runs:             p.runs,
 		Planned:          &resources.Planned{},
 	}

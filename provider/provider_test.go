@@ -157,6 +157,12 @@ func TestConfigure(t *testing.T) {
 		{name: "a hop that is not known yet",
 			connection: map[string]tftypes.Value{"bastions": tftypes.NewValue(tftypes.List{ElementType: hop}, []tftypes.Value{tftypes.NewValue(hop, tftypes.UnknownValue)})},
 			want:       resources.ProviderData{Connection: site.Connection{Bastions: []site.Bastion{}}, JournalDirectory: ".slipway", Unknown: true}},
+		{name: "a database", attributes: map[string]tftypes.Value{"journal": text("postgres://u:p@h/d")}, env: environment{"SLIPWAY_JOURNAL": "postgres://other"},
+			want: resources.ProviderData{JournalDirectory: ".slipway", JournalURL: "postgres://u:p@h/d"}},
+		{name: "the database of the environment", env: environment{"SLIPWAY_JOURNAL": "postgres://h/d", "SLIPWAY_JOURNAL_DIRECTORY": "/a"},
+			want: resources.ProviderData{JournalDirectory: "/a", JournalURL: "postgres://h/d"}},
+		{name: "a configured folder counts before the database of the environment", attributes: map[string]tftypes.Value{"journal_directory": text("/b")}, env: environment{"SLIPWAY_JOURNAL": "postgres://h/d"},
+			want: resources.ProviderData{JournalDirectory: "/b"}},
 		{name: "a folder that is not known yet", attributes: map[string]tftypes.Value{"journal_directory": unknown},
 			want: resources.ProviderData{JournalDirectory: ".slipway", Unknown: true}},
 		{name: "bad environment", env: environment{"SLIPWAY_PORT": "x"}, wrong: "Invalid environment variable SLIPWAY_PORT"},
@@ -192,7 +198,7 @@ func TestConfigure(t *testing.T) {
 		p := &slipway{getenv: environment{}.get}
 		config := configured(t, p, nil, nil)
 		typ := config.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
-		config.Raw = tftypes.NewValue(typ, map[string]tftypes.Value{"connection": tftypes.NewValue(typ.AttributeTypes["connection"], tftypes.UnknownValue), "journal_directory": tftypes.NewValue(tftypes.String, nil)})
+		config.Raw = tftypes.NewValue(typ, map[string]tftypes.Value{"connection": tftypes.NewValue(typ.AttributeTypes["connection"], tftypes.UnknownValue), "journal": tftypes.NewValue(tftypes.String, nil), "journal_directory": tftypes.NewValue(tftypes.String, nil)})
 		var resp provider.ConfigureResponse
 		p.Configure(t.Context(), provider.ConfigureRequest{Config: config}, &resp)
 		if data, ok := resp.ResourceData.(resources.ProviderData); len(resp.Diagnostics) > 0 || !ok || !data.Unknown {

@@ -18,7 +18,7 @@ import (
 // report returns what the companion prints of the newest run.
 func (s *sandbox) report() string {
 	s.t.Helper()
-	cmd := command.New("test", nil)
+	cmd := command.New("test", nil, "")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)

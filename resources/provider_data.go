@@ -23,6 +23,8 @@ type ProviderData struct {
 	Connection site.Connection
 	// JournalDirectory is the folder of the journals, relative to the working directory of Terraform or absolute.
 	JournalDirectory string
+	// JournalURL is that of the PostgreSQL database with the journals, which counts before the directory; a secret.
+	JournalURL string
 	// Unknown says that some of the provider's configuration is not known yet, as in the plan that also creates the key
 	// it uses. Connection is then incomplete and must not be used to reach a node. It is never set during an apply.
 	Unknown bool
@@ -52,8 +54,12 @@ func (p ProviderData) connection(key types.String) site.Connection {
 }
 
 // Journals returns where the journals are.
-func (p ProviderData) Journals() journal.Directory {
-	return journal.Directory{Path: p.JournalDirectory, Setting: "journal_directory of the provider"}
+func (p ProviderData) Journals() journal.Location {
+	setting := "journal_directory of the provider"
+	if p.JournalURL != "" {
+		setting = "journal of the provider, or SLIPWAY_JOURNAL,"
+	}
+	return journal.Location{Path: p.JournalDirectory, URL: p.JournalURL, Setting: setting}
 }
 
 // Runs knows the runs of this process.

@@ -20,7 +20,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -38,7 +37,8 @@ type runFlags struct {
 	environment Environment
 	siteFlags
 
-	state, journal, takeOver    string
+	journal                     journalFlags
+	state, takeOver             string
 	parallelism, parallelGroups int
 	yes                         bool
 }
@@ -46,7 +46,7 @@ type runFlags struct {
 func (f *runFlags) add(cmd *cobra.Command) {
 	f.siteFlags.add(cmd)
 	cmd.Flags().StringVar(&f.state, "state", "", "state file; SITE.slipway.json beside the first FILE otherwise")
-	cmd.Flags().StringVar(&f.journal, "journal-directory", ".slipway", "directory of the journals")
+	f.journal.add(cmd.Flags())
 	cmd.Flags().IntVar(&f.parallelism, "parallelism", rollout.DefaultParallelism, "how many nodes are worked on at once")
 }
 
@@ -98,8 +98,12 @@ func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) 
 		}
 		d.file = filepath.Join(directory, s.Site.Name+".slipway.json")
 	}
+	journals, err := f.journal.location()
+	if err != nil {
+		return nil, err
+	}
 	d.engine = &engine.Engine{
-		Journals: journal.Directory{Path: f.journal, Setting: "--journal-directory"},
+		Journals: journals,
 		Executor: func() rollout.Executor { return rollout.NewInProcess() },
 		Caller:   controller.New(controller.Options{}), Now: time.Now,
 	}
@@ -203,8 +207,7 @@ func (d *deployment) confirmed(question string) error {
 	return &statusError{statusFailed, errors.New("not confirmed; nothing was touched")}
 }
 
-func newApply(version string, environment Environment) *cobra.Command {
-	f := &runFlags{version: version, environment: environment}
+func newApply(f *runFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply FILE...",
 		Short: "Bring the nodes of a site to what documents describe",

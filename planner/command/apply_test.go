@@ -57,7 +57,7 @@ func (s *sandbox) run(answer, command string, args ...string) (string, int) {
 
 func (s *sandbox) runIn(ctx context.Context, answer, command string, args ...string) (string, int) {
 	s.Helper()
-	cmd := New("test", nil)
+	cmd := New("test", nil, "")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)

@@ -84,7 +84,7 @@ func TestInterrupted(t *testing.T) {
 			defer cancel()
 			never, end := io.Pipe()
 			in := asked{never, make(chan struct{})}
-			cmd := New("test", nil)
+			cmd := New("test", nil, "")
 			var out bytes.Buffer
 			cmd.SetIn(in)
 			cmd.SetOut(&out)
@@ -126,7 +126,7 @@ func TestGuideIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"validate", "plan", "simulate", "graph", "order", "override"} {
-		cmd, _, err := New("test", nil).Find([]string{name})
+		cmd, _, err := New("test", nil, "").Find([]string{name})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,8 +11,7 @@ import (
 // statusDrift is the exit status of check when it finds drift.
 const statusDrift = 2
 
-func newCheck(environment Environment) *cobra.Command {
-	f := &runFlags{environment: environment}
+func newCheck(f *runFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Compare the nodes of a site with what is applied on them, and touch nothing",

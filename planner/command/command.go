@@ -3,16 +3,17 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
@@ -20,8 +21,8 @@ import (
 // New returns the companion command. It reads nothing but its arguments, files and the command's input, and writes to
 // the command's output.
 //
-// environment gives what the environment says of connections; nil: nothing.
-func New(version string, environment Environment) *cobra.Command {
+// environment gives what the environment says of connections; nil: nothing. journalURL is what it says of the journal.
+func New(version string, environment Environment, journalURL string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "terraform-provider-slipway",
 		Short: "Companion of the slipway Terraform provider",
@@ -31,24 +32,28 @@ func New(version string, environment Environment) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	j := &journalFlags{}
+	j := &journalFlags{environment: journalURL}
 	for _, cmd := range []*cobra.Command{newRuns(j), newReport(j), newWatch(j), newServices(j)} {
-		cmd.PersistentFlags().StringVar(&j.directory, "journal-directory", ".slipway",
-			"directory of the journals, as journal_directory of the provider")
-		cmd.PersistentFlags().StringVar(&j.site, "site", "",
-			"name of the site; needed only where the directory holds journals of several")
+		j.add(cmd.PersistentFlags())
+		cmd.PersistentFlags().StringVar(&j.site, "site", "", "name of the site; needed only where there are journals of several")
 		root.AddCommand(cmd)
 	}
 	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
 		newLifecycle()} {
 		root.AddCommand(interruptible(cmd))
 	}
-	root.AddCommand(newApply(version, environment), newCheck(environment), newDestroy(version, environment))
+	for _, cmd := range []func(*runFlags) *cobra.Command{newApply, newCheck, newDestroy} {
+		root.AddCommand(cmd(&runFlags{version: version, environment: environment,
+			journal: journalFlags{environment: journalURL}}))
+	}
 	addHelp(root)
 	strict(root)
 	root.SetFlagErrorFunc(wrongFlag)
 	return root
 }
+
+// JournalVariable is the environment variable with the URL of the PostgreSQL database with the journals.
+const JournalVariable = "SLIPWAY_JOURNAL"
 
 // missingError means that there is no journal yet. It matches [fs.ErrNotExist].
 type missingError struct{ error }
@@ -61,51 +66,67 @@ func missingJournal(format string, args ...any) error {
 
 // journalFlags select the journal.
 type journalFlags struct {
-	directory string
-	site      string
+	directory, url string
+	environment    string // the URL of a database, which the environment gives where no flag says where journals are
+	site           string
 }
 
-// file returns the file of the selected journal.
-func (f *journalFlags) file() (string, error) {
-	if f.site != "" && f.site != filepath.Base(f.site) {
-		return "", fmt.Errorf("--site %q: is not the name of a site", f.site)
-	}
-	entries, err := os.ReadDir(f.directory)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", missingJournal("there is no journal directory %q: run this where terraform apply ran, or give --journal-directory", f.directory)
-	}
-	if err != nil {
-		return "", err
-	}
-	var sites []string
-	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), journal.Extension); ok {
-			sites = append(sites, name)
-		}
-	}
-	slices.Sort(sites)
+func (f *journalFlags) add(flags *pflag.FlagSet) {
+	const directory = "journal-directory"
+	flags.StringVar(&f.directory, directory, "", "directory of the journals, as journal_directory of the provider")
+	flags.Lookup(directory).DefValue = journal.DefaultDirectory // an empty value says that the flag was not given
+	flags.StringVar(&f.url, "journal", "",
+		"URL of the PostgreSQL database with the journals, as journal of the provider; $"+JournalVariable+" otherwise, which others cannot see")
+}
+
+// location returns where the journals are.
+func (f *journalFlags) location() (journal.Location, error) {
 	switch {
-	case len(sites) == 0:
-		return "", missingJournal("the directory %q holds no journal: no site was applied from here yet", f.directory)
-	case f.site != "" && !slices.Contains(sites, f.site):
-		return "", missingJournal("--site %q: the directory %q holds no journal of it; it holds those of %s",
-			f.site, f.directory, strings.Join(sites, ", "))
-	case f.site != "":
-		return journal.File(f.directory, f.site), nil
-	case len(sites) == 1:
-		return journal.File(f.directory, sites[0]), nil
+	case f.url != "" && f.directory != "":
+		return journal.Location{}, inputError(errors.New("--journal and --journal-directory: give one of them"))
+	case f.url != "":
+		return journal.Location{URL: f.url, Setting: "--journal"}, nil
+	case f.directory == "" && f.environment != "":
+		return journal.Location{URL: f.environment, Setting: JournalVariable}, nil
 	}
-	return "", fmt.Errorf("the directory %q holds journals of several sites: choose one with --site: %s", f.directory,
+	return journal.Location{Path: cmp.Or(f.directory, journal.DefaultDirectory), Setting: "--journal-directory"}, nil
+}
+
+// selected returns where the journals are, and the selected site, which has one.
+func (f *journalFlags) selected(ctx context.Context) (l journal.Location, site string, err error) {
+	if f.site != "" && f.site != filepath.Base(f.site) {
+		return l, "", fmt.Errorf("--site %q: is not the name of a site", f.site)
+	}
+	if l, err = f.location(); err != nil {
+		return l, "", err
+	}
+	sites, err := l.Sites(ctx)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return l, "", missingJournal("there is no journal %s: run this where terraform apply ran, or give --journal-directory", l)
+	case err != nil:
+		return l, "", err
+	case len(sites) == 0:
+		return l, "", missingJournal("the %s holds no journal: no site was applied from here yet", l)
+	case f.site != "" && !slices.Contains(sites, f.site):
+		return l, "", missingJournal("--site %q: the %s holds no journal of it; it holds those of %s", f.site, l,
+			strings.Join(sites, ", "))
+	case f.site != "":
+		return l, f.site, nil
+	case len(sites) == 1:
+		return l, sites[0], nil
+	}
+	return l, "", fmt.Errorf("the %s holds journals of several sites: choose one with --site: %s", l,
 		strings.Join(sites, ", "))
 }
 
 // open opens the selected journal for reading.
 func (f *journalFlags) open(ctx context.Context) (*journal.Store, error) {
-	file, err := f.file()
+	l, site, err := f.selected(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return journal.OpenExisting(ctx, file)
+	return l.OpenExisting(ctx, site)
 }
 
 // reading is the RunE of a command that reads the selected journal.

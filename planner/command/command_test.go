@@ -53,7 +53,7 @@ func addRuns(t *testing.T, dir, site string, ids ...string) {
 
 func run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	cmd := New("test", nil)
+	cmd := New("test", nil, "")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)
@@ -156,7 +156,7 @@ func TestWatchFollowsARun(t *testing.T) {
 	}
 	told, ended := &lines{out: make(chan string)}, make(chan error, 1)
 	go func() {
-		cmd := New("test", nil)
+		cmd := New("test", nil, "")
 		cmd.SetOut(told)
 		cmd.SetArgs([]string{"watch", "--journal-directory", dir})
 		ended <- cmd.ExecuteContext(t.Context())
@@ -199,7 +199,7 @@ func TestWatchIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { <-told.out; cancel() }()
-	cmd := New("test", nil)
+	cmd := New("test", nil, "")
 	cmd.SetOut(told)
 	cmd.SetArgs([]string{"watch", "--journal-directory", dir})
 	if err := cmd.ExecuteContext(ctx); err == nil || !strings.Contains(err.Error(), "the run itself goes on") {

@@ -12,8 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
-func newDestroy(version string, environment Environment) *cobra.Command {
-	f := &runFlags{version: version, environment: environment}
+func newDestroy(f *runFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "destroy FILE...",
 		Short: "Undo on the nodes of a site what apply did there",

@@ -58,11 +58,13 @@ func newUnlock(j *journalFlags) *cobra.Command {
 		if j.site != "" && j.site != args[0] {
 			return inputError(fmt.Errorf("--site %q: must be the site to free, or be left out", j.site))
 		}
-		file, err := (&journalFlags{directory: j.directory, site: args[0]}).file()
+		one := *j
+		one.site = args[0]
+		l, site, err := one.selected(cmd.Context())
 		if err != nil {
 			return inputError(err)
 		}
-		store, err := journal.Open(cmd.Context(), file)
+		store, err := l.Open(cmd.Context(), site)
 		if err != nil {
 			return inputError(err)
 		}

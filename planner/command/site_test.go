@@ -25,7 +25,7 @@ const (
 // answer is what a command prints and how it ends.
 func answer(t *testing.T, stdin string, args ...string) (out, errOut string, status int) {
 	t.Helper()
-	cmd := New("test", nil)
+	cmd := New("test", nil, "")
 	var stdout, stderr bytes.Buffer
 	cmd.SetIn(strings.NewReader(stdin))
 	cmd.SetOut(&stdout)

@@ -22,7 +22,7 @@ func startWatch(t *testing.T, dir string) *watching {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &watching{out: &lines{out: make(chan string, 10)}, notices: &lines{out: make(chan string, 10)},
 		ended: make(chan error, 1), interrupt: cancel}
-	cmd := New("test", nil)
+	cmd := New("test", nil, "")
 	cmd.SetOut(w.out)
 	cmd.SetErr(w.notices)
 	cmd.SetArgs([]string{"watch", "--journal-directory", dir})

@@ -76,7 +76,7 @@ func TestApply(t *testing.T) {
 					cancel()
 				}
 			}, ledgers: map[string]map[resource.ID]string{"a": {}, "b": {}}}
-			directory := journal.Directory{Path: t.TempDir()}
+			directory := journal.Location{Path: t.TempDir()}
 			e := &engine.Engine{Journals: directory, Executor: func() rollout.Executor { return f }, Caller: f, Now: time.Now}
 			out := e.Apply(ctx, nil, s, engine.Run{Parallelism: 1})
 			if out.Status != tt.status {
@@ -117,7 +117,7 @@ func TestApply(t *testing.T) {
 // What was not shown is not done.
 func TestApplyRefusesAnotherPlan(t *testing.T) {
 	f := nodes{applied: func() { t.Error("something is applied") }}
-	e := &engine.Engine{Journals: journal.Directory{Path: t.TempDir()}, Executor: func() rollout.Executor { return f },
+	e := &engine.Engine{Journals: journal.Location{Path: t.TempDir()}, Executor: func() rollout.Executor { return f },
 		Caller: f, Now: time.Now}
 	out := e.Apply(t.Context(), nil, parse(t, "name: a, entity: web, attributes: {name: a}"), engine.Run{Digest: "another"})
 	if out.Status != "" || len(out.Messages) != 1 || !strings.Contains(out.Messages[0].Error(), "The plan is stale") {

@@ -33,40 +33,38 @@ func (s *Store) runRows() string {
 // processEnded or its last heartbeat is [LeaseTime] old, even if no later run has recorded that yet. This status is for
 // people only: what decides about a lease is leaseWatch, which compares no clocks.
 func (s *Store) Runs(ctx context.Context, limit int) ([]Run, error) {
-	rows, err := s.db.QueryContext(ctx, s.runRows()+"ORDER BY r.started_at DESC, r.id DESC LIMIT ?", limit)
+	out, err := s.selectRuns(ctx, "ORDER BY r.started_at DESC, r.id DESC LIMIT $1", limit)
+	return out, s.failed(err)
+}
+
+// selectRuns returns the runs that a query selects, which continues after FROM.
+func (s *Store) selectRuns(ctx context.Context, query string, args ...any) ([]Run, error) {
+	now, err := s.clock(ctx, s.db)
 	if err != nil {
-		return nil, s.failed(err)
+		return nil, err
+	}
+	rows, err := s.db.QueryContext(ctx, s.runRows()+query, args...)
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err returns the error
 	var out []Run
 	for rows.Next() {
-		r, err := s.scanRun(rows)
+		r, err := s.scanRun(rows, now)
 		if err != nil {
-			return nil, s.failed(err)
+			return nil, err
 		}
 		out = append(out, r)
 	}
-	return out, s.failed(rows.Err())
+	return out, rows.Err()
 }
 
 // Run returns the run with this id, or the only run whose id starts with it. An empty id means the newest run. The
 // status is that of [Store.Runs].
 func (s *Store) Run(ctx context.Context, id string) (Run, error) {
-	rows, err := s.db.QueryContext(ctx, s.runRows()+
-		"WHERE substr(r.id, 1, length(?)) = ? ORDER BY r.started_at DESC, r.id DESC LIMIT 2", id, id)
-	if err != nil {
-		return Run{}, s.failed(err)
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err returns the error
-	var found []Run
-	for rows.Next() {
-		r, err := s.scanRun(rows)
-		if err != nil {
-			return Run{}, s.failed(err)
-		}
-		found = append(found, r)
-	}
-	switch err := rows.Err(); {
+	found, err := s.selectRuns(ctx,
+		"WHERE substr(r.id, 1, length($1)) = $1 ORDER BY r.started_at DESC, r.id DESC LIMIT 2", id)
+	switch {
 	case err != nil:
 		return Run{}, s.failed(err)
 	case len(found) == 0 && id == "":
@@ -87,7 +85,7 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 	}
 	rows, err := s.db.QueryContext(ctx, `SELECT seq, at, kind, group_name, phase, node, resource, `+service+`, action,
 		status, message, output, millis
-		FROM events WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?`, run, after, limit)
+		FROM events WHERE run = $1 AND seq > $2 ORDER BY seq LIMIT $3`, run, after, limit)
 	if err != nil {
 		return nil, s.failed(err)
 	}
@@ -106,7 +104,7 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int) 
 	return out, s.failed(rows.Err())
 }
 
-func (s *Store) scanRun(rows *sql.Rows) (r Run, err error) {
+func (s *Store) scanRun(rows *sql.Rows, now time.Time) (r Run, err error) {
 	var steps string
 	var started int64
 	var ended, heartbeat sql.NullInt64
@@ -119,7 +117,7 @@ func (s *Store) scanRun(rows *sql.Rows) (r Run, err error) {
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64).UTC()
 	} else if !heartbeat.Valid || processEnded(process.String) ||
-		s.now().Sub(time.UnixMilli(heartbeat.Int64)).Abs() >= s.leaseTime {
+		now.Sub(time.UnixMilli(heartbeat.Int64)).Abs() >= s.leaseTime {
 		r.Status = Abandoned
 	}
 	if err := json.Unmarshal([]byte(steps), &r.Steps); err != nil {

@@ -14,11 +14,25 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if file := os.Getenv(runsIn); file != "" {
-		fmt.Fprintln(os.Stderr, startAndWait(file))
+	if at := os.Getenv(runsIn); at != "" {
+		l := Location{Path: at}
+		if CheckURL(at) == nil {
+			l = Location{URL: at}
+		}
+		fmt.Fprintln(os.Stderr, startAndWait(l))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		if clusterDirectory != "" {
+			if c, err := cluster(); err == nil {
+				if err := c.Stop(); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+				}
+			}
+			_ = os.RemoveAll(clusterDirectory) // it is temporary
+		}
+		os.Exit(status)
+	}))
 }
 
 // clock is a time that the test moves.
@@ -59,52 +73,53 @@ func start(t *testing.T, s *Store, id string) *Writer {
 }
 
 func TestRunIsKept(t *testing.T) {
-	file := filepath.Join(t.TempDir(), ".slipway", "lon1.db")
-	s := openAt(t, file)
-	w := start(t, s, "run-1")
-	long := strings.Repeat("x", messageLimit) + "é"
-	err := w.Record(t.Context(),
-		Event{Kind: TaskStarted, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Action: "create"},
-		Event{Kind: TaskFinished, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Status: "failed",
-			Message: long, Output: "é" + strings.Repeat("y", outputLimit), Millis: 7})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Finish(t.Context(), "failed", "report"); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Record(t.Context(), Event{Kind: Note}); err == nil {
-		t.Error("a finished run took an event")
-	}
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		w := start(t, s, "run-1")
+		long := strings.Repeat("x", messageLimit) + "é"
+		err := w.Record(t.Context(),
+			Event{Kind: TaskStarted, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Action: "create"},
+			Event{Kind: TaskFinished, Group: "g", Phase: 2, Node: "n1", Resource: "file[/a]", Status: "failed",
+				Message: long, Output: "é" + strings.Repeat("y", outputLimit), Millis: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Finish(t.Context(), "failed", "report"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Record(t.Context(), Event{Kind: Note}); err == nil {
+			t.Error("a finished run took an event")
+		}
 
-	reader, err := OpenExisting(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close() //nolint:errcheck // read only
-	run, err := reader.Run(t.Context(), "run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if run.Status != "failed" || run.Report != "report" || run.Ended.IsZero() || len(run.Steps) != 2 ||
-		run.Steps[1] != "2. b" {
-		t.Errorf("run is %+v", run)
-	}
-	events, err := reader.Events(t.Context(), "run-1", 0, 10)
-	if err != nil || len(events) != 2 {
-		t.Fatalf("events %v, error %v", events, err)
-	}
-	last := events[1]
-	if last.Node != "n1" || last.Resource != "file[/a]" || last.Status != "failed" || last.Millis != 7 ||
-		last.Phase != 2 {
-		t.Errorf("event is %+v", last)
-	}
-	if len(last.Message) != messageLimit || last.Output != strings.Repeat("y", outputLimit) {
-		t.Errorf("message has %d bytes, output %d", len(last.Message), len(last.Output))
-	}
-	if after, err := reader.Events(t.Context(), "run-1", events[0].Seq, 10); err != nil || len(after) != 1 {
-		t.Errorf("after the first event: %v, %v", after, err)
-	}
+		reader, err := at.OpenExisting(t.Context(), "lon1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close() //nolint:errcheck // read only
+		run, err := reader.Run(t.Context(), "run")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.Status != "failed" || run.Report != "report" || run.Ended.IsZero() || len(run.Steps) != 2 ||
+			run.Steps[1] != "2. b" {
+			t.Errorf("run is %+v", run)
+		}
+		events, err := reader.Events(t.Context(), "run-1", 0, 10)
+		if err != nil || len(events) != 2 {
+			t.Fatalf("events %v, error %v", events, err)
+		}
+		last := events[1]
+		if last.Node != "n1" || last.Resource != "file[/a]" || last.Status != "failed" || last.Millis != 7 ||
+			last.Phase != 2 {
+			t.Errorf("event is %+v", last)
+		}
+		if len(last.Message) != messageLimit || last.Output != strings.Repeat("y", outputLimit) {
+			t.Errorf("message has %d bytes, output %d", len(last.Message), len(last.Output))
+		}
+		if after, err := reader.Events(t.Context(), "run-1", events[0].Seq, 10); err != nil || len(after) != 1 {
+			t.Errorf("after the first event: %v, %v", after, err)
+		}
+	})
 }
 
 func TestFilesAreForTheUserAlone(t *testing.T) {
@@ -122,41 +137,42 @@ func TestFilesAreForTheUserAlone(t *testing.T) {
 }
 
 func TestOneRunAtATime(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	one, two := openAt(t, file), openAt(t, file)
-	one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
+	conform(t, func(t *testing.T, at Location) {
+		one, two := openSite(t, at), openSite(t, at)
+		one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
 
-	first := start(t, one, "run-1")
-	busy := refusedWhile(t, two, func() { // every commit is a sign of life
-		if err := first.Record(t.Context(), Event{Kind: Note}); err != nil {
-			t.Error(err)
+		first := start(t, one, "run-1")
+		busy := refusedWhile(t, two, func() { // every commit is a sign of life
+			if err := first.Record(t.Context(), Event{Kind: Note}); err != nil {
+				t.Error(err)
+			}
+		})
+		if busy.Run != "run-1" || !strings.Contains(busy.Error(), fmt.Sprint("process ", os.Getpid())) ||
+			time.Since(busy.Since) > time.Minute {
+			t.Errorf("second run: %v", busy)
+		}
+
+		second := start(t, two, "run-2") // the first is silent for as long as a lease counts
+		if err := first.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
+			t.Errorf("the run that lost its lease recorded: %v", err)
+		}
+		if err := first.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
+			t.Errorf("the run that lost its lease finished: %v", err)
+		}
+		if run, err := two.Run(t.Context(), "run-1"); err != nil || run.Status != Abandoned || run.Ended.IsZero() {
+			t.Errorf("first run: %+v, %v", run, err)
+		}
+		if err := second.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Fatal(err)
+		}
+		third := start(t, one, "run-3")
+		if third.fence != second.fence+1 {
+			t.Errorf("fence %d after %d: it must grow", third.fence, second.fence)
+		}
+		if err := third.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Fatal(err)
 		}
 	})
-	if busy.Run != "run-1" || !strings.Contains(busy.Error(), fmt.Sprint("process ", os.Getpid())) ||
-		time.Since(busy.Since) > time.Minute {
-		t.Errorf("second run: %v", busy)
-	}
-
-	second := start(t, two, "run-2") // the first is silent for as long as a lease counts
-	if err := first.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
-		t.Errorf("the run that lost its lease recorded: %v", err)
-	}
-	if err := first.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
-		t.Errorf("the run that lost its lease finished: %v", err)
-	}
-	if run, err := two.Run(t.Context(), "run-1"); err != nil || run.Status != Abandoned || run.Ended.IsZero() {
-		t.Errorf("first run: %+v, %v", run, err)
-	}
-	if err := second.Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Fatal(err)
-	}
-	third := start(t, one, "run-3")
-	if third.fence != second.fence+1 {
-		t.Errorf("fence %d after %d: it must grow", third.fence, second.fence)
-	}
-	if err := third.Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // refusedWhile starts a run on a site whose holder sends heartbeats meanwhile, and returns the refusal.
@@ -184,89 +200,93 @@ func refusedWhile(t *testing.T, s *Store, live func()) *BusyError {
 }
 
 func TestHeartbeatKeepsTheLease(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	s, other := openAt(t, file), openAt(t, file)
-	s.leaseTime = 300 * time.Millisecond
-	other.leaseTime = time.Second
-	w := start(t, s, "run-1")
-	for range 3 {
-		var busy *BusyError
-		if _, err := other.Start(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
-			t.Fatalf("the lease was lost although the run lives: %v", err)
+	conform(t, func(t *testing.T, at Location) {
+		s, other := openSite(t, at), openSite(t, at)
+		s.leaseTime = 300 * time.Millisecond
+		other.leaseTime = time.Second
+		w := start(t, s, "run-1")
+		for range 3 {
+			var busy *BusyError
+			if _, err := other.Start(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) {
+				t.Fatalf("the lease was lost although the run lives: %v", err)
+			}
 		}
-	}
-	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Fatal(err)
-	}
+		if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // A person may free a site; a living run loses it with force only.
 func TestUnlock(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	s, other := openAt(t, file), openAt(t, file)
-	s.leaseTime, other.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
-	if held, err := other.Unlock(t.Context(), "lon1", false); err != nil || held != nil {
-		t.Errorf("a free site: %v, %v", held, err)
-	}
-	w := start(t, s, "run-1")
-	_ = refusedWhile(t, other, func() {
-		if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
+	conform(t, func(t *testing.T, at Location) {
+		s, other := openSite(t, at), openSite(t, at)
+		s.leaseTime, other.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
+		if held, err := other.Unlock(t.Context(), "lon1", false); err != nil || held != nil {
+			t.Errorf("a free site: %v, %v", held, err)
+		}
+		w := start(t, s, "run-1")
+		_ = refusedWhile(t, other, func() {
+			if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
+				t.Error(err)
+			}
+		})
+		held, err := other.Unlock(t.Context(), "lon1", true)
+		if err != nil || held == nil || held.Run != "run-1" || !strings.Contains(held.Owner, "process") {
+			t.Fatalf("with force: %+v, %v", held, err)
+		}
+		if err := w.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
+			t.Errorf("the run that lost its site recorded: %v", err)
+		}
+		if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
+			t.Errorf("the run that lost its site finished: %v", err)
+		}
+		if run, err := other.Run(t.Context(), "run-1"); err != nil || run.Status != Abandoned || run.Ended.IsZero() {
+			t.Errorf("its run: %+v, %v", run, err)
+		}
+		silent := start(t, s, "run-2")
+		if held, err := other.Unlock(t.Context(), "lon1", false); err != nil || held == nil || held.Run != "run-2" {
+			t.Errorf("a silent holder: %v, %v", held, err)
+		}
+		if err := silent.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
+			t.Error(err)
+		}
+		if err := start(t, other, "run-3").Finish(t.Context(), "succeeded", ""); err != nil {
 			t.Error(err)
 		}
 	})
-	held, err := other.Unlock(t.Context(), "lon1", true)
-	if err != nil || held == nil || held.Run != "run-1" || !strings.Contains(held.Owner, "process") {
-		t.Fatalf("with force: %+v, %v", held, err)
-	}
-	if err := w.Record(t.Context(), Event{Kind: Note}); !errors.Is(err, ErrFenced) {
-		t.Errorf("the run that lost its site recorded: %v", err)
-	}
-	if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
-		t.Errorf("the run that lost its site finished: %v", err)
-	}
-	if run, err := other.Run(t.Context(), "run-1"); err != nil || run.Status != Abandoned || run.Ended.IsZero() {
-		t.Errorf("its run: %+v, %v", run, err)
-	}
-	silent := start(t, s, "run-2")
-	if held, err := other.Unlock(t.Context(), "lon1", false); err != nil || held == nil || held.Run != "run-2" {
-		t.Errorf("a silent holder: %v, %v", held, err)
-	}
-	if err := silent.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
-		t.Error(err)
-	}
-	if err := start(t, other, "run-3").Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestConcurrentRecordsKeepEachCallersOrder(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := start(t, s, "run-1")
-	var wg sync.WaitGroup
-	for n := range 8 {
-		wg.Go(func() {
-			for i := range 20 {
-				if err := w.Record(t.Context(), Event{Kind: Note, Node: fmt.Sprint(n), Phase: i}); err != nil {
-					t.Error(err)
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		w := start(t, s, "run-1")
+		var wg sync.WaitGroup
+		for n := range 8 {
+			wg.Go(func() {
+				for i := range 20 {
+					if err := w.Record(t.Context(), Event{Kind: Note, Node: fmt.Sprint(n), Phase: i}); err != nil {
+						t.Error(err)
+					}
 				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Fatal(err)
-	}
-	events, err := s.Events(t.Context(), "run-1", 0, 1000)
-	if err != nil || len(events) != 160 {
-		t.Fatalf("%d events, %v", len(events), err)
-	}
-	next := map[string]int{}
-	for _, e := range events {
-		if e.Phase != next[e.Node] {
-			t.Fatalf("node %s: event %d came when %d was due", e.Node, e.Phase, next[e.Node])
+			})
 		}
-		next[e.Node]++
-	}
+		wg.Wait()
+		if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Fatal(err)
+		}
+		events, err := s.Events(t.Context(), "run-1", 0, 1000)
+		if err != nil || len(events) != 160 {
+			t.Fatalf("%d events, %v", len(events), err)
+		}
+		next := map[string]int{}
+		for _, e := range events {
+			if e.Phase != next[e.Node] {
+				t.Fatalf("node %s: event %d came when %d was due", e.Node, e.Phase, next[e.Node])
+			}
+			next[e.Node]++
+		}
+	})
 }
 
 func TestFilesThatAreNoJournalStay(t *testing.T) {
@@ -297,26 +317,28 @@ func TestFilesThatAreNoJournalStay(t *testing.T) {
 }
 
 func TestRunByBeginningOfItsID(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	if _, err := s.Run(t.Context(), ""); !errors.Is(err, ErrNoRun) {
-		t.Errorf("empty journal: %v", err)
-	}
-	for _, id := range []string{"aa1", "aa2", "b%_"} {
-		if err := start(t, s, id).Finish(t.Context(), "succeeded", ""); err != nil {
-			t.Fatal(err)
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		if _, err := s.Run(t.Context(), ""); !errors.Is(err, ErrNoRun) {
+			t.Errorf("empty journal: %v", err)
 		}
-	}
-	for id, want := range map[string]string{"aa1": "aa1", "b": "b%_", "b%": "b%_", "": "b%_"} {
-		if run, err := s.Run(t.Context(), id); err != nil || run.ID != want {
-			t.Errorf("%q: %q, %v; want %q", id, run.ID, err, want)
+		for _, id := range []string{"aa1", "aa2", "b%_"} {
+			if err := start(t, s, id).Finish(t.Context(), "succeeded", ""); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if _, err := s.Run(t.Context(), "aa"); err == nil || !strings.Contains(err.Error(), "more than one") {
-		t.Errorf("aa: %v", err)
-	}
-	if _, err := s.Run(t.Context(), "%"); !errors.Is(err, ErrNoRun) {
-		t.Errorf("%%: %v", err)
-	}
+		for id, want := range map[string]string{"aa1": "aa1", "b": "b%_", "b%": "b%_", "": "b%_"} {
+			if run, err := s.Run(t.Context(), id); err != nil || run.ID != want {
+				t.Errorf("%q: %q, %v; want %q", id, run.ID, err, want)
+			}
+		}
+		if _, err := s.Run(t.Context(), "aa"); err == nil || !strings.Contains(err.Error(), "more than one") {
+			t.Errorf("aa: %v", err)
+		}
+		if _, err := s.Run(t.Context(), "%"); !errors.Is(err, ErrNoRun) {
+			t.Errorf("%%: %v", err)
+		}
+	})
 }
 
 func BenchmarkRecord(b *testing.B) {
@@ -347,37 +369,38 @@ func BenchmarkRecord(b *testing.B) {
 
 // A silent run is shown as abandoned before the next run records that.
 func TestSilentRunIsAbandoned(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	c := &clock{t: time.UnixMilli(1e12)}
-	s, reader := openAt(t, file), openAt(t, file)
-	s.now, reader.now = c.now, c.now
-	w := start(t, s, "run-1")
-	status := func() string {
-		t.Helper()
-		run, err := reader.Run(t.Context(), "")
-		if err != nil {
+	conform(t, func(t *testing.T, at Location) {
+		c := &clock{t: time.UnixMilli(1e12)}
+		s, reader := openSite(t, at), openSite(t, at)
+		c.use(s, reader)
+		w := start(t, s, "run-1")
+		status := func() string {
+			t.Helper()
+			run, err := reader.Run(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs, err := reader.Runs(t.Context(), 10)
+			if err != nil || len(runs) != 1 || runs[0].Status != run.Status || !run.Ended.IsZero() {
+				t.Fatalf("run is %+v, runs are %+v, error %v", run, runs, err)
+			}
+			return run.Status
+		}
+		if got := status(); got != Running {
+			t.Errorf("with a lease the run is %s", got)
+		}
+		c.add(LeaseTime)
+		if got := status(); got != Abandoned {
+			t.Errorf("after its lease the run is %s", got)
+		}
+		if err := w.Record(t.Context(), Event{Kind: Note}); err != nil { // it was only slow
 			t.Fatal(err)
 		}
-		runs, err := reader.Runs(t.Context(), 10)
-		if err != nil || len(runs) != 1 || runs[0].Status != run.Status || !run.Ended.IsZero() {
-			t.Fatalf("run is %+v, runs are %+v, error %v", run, runs, err)
+		if got := status(); got != Running {
+			t.Errorf("after a sign of life the run is %s", got)
 		}
-		return run.Status
-	}
-	if got := status(); got != Running {
-		t.Errorf("with a lease the run is %s", got)
-	}
-	c.add(LeaseTime)
-	if got := status(); got != Abandoned {
-		t.Errorf("after its lease the run is %s", got)
-	}
-	if err := w.Record(t.Context(), Event{Kind: Note}); err != nil { // it was only slow
-		t.Fatal(err)
-	}
-	if got := status(); got != Running {
-		t.Errorf("after a sign of life the run is %s", got)
-	}
-	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Fatal(err)
-	}
+		if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -53,7 +53,7 @@ func TestAnEmptyJournalIsMissing(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = tx.ExecContext(t.Context(), schemas[0])
+			_, err = tx.ExecContext(t.Context(), sqliteSchemas[0])
 			return errors.Join(err, tx.Rollback(), s.Close())
 		},
 	} {
@@ -70,13 +70,14 @@ func TestAnEmptyJournalIsMissing(t *testing.T) {
 	}
 }
 
-// runsIn is the environment variable with the file of the journal in which a child process starts a run.
+// runsIn is the environment variable with the directory, or the URL, of the journal in which a child process starts a
+// run.
 const runsIn = "JOURNAL_TEST_RUNS_IN"
 
 // startAndWait is that process: it prints ready, starts a run and waits to be killed.
-func startAndWait(file string) error {
+func startAndWait(at Location) error {
 	fmt.Println("ready")
-	s, err := Open(context.Background(), file)
+	s, err := at.Open(context.Background(), "lon1")
 	if err != nil {
 		return err
 	}
@@ -88,10 +89,10 @@ func startAndWait(file string) error {
 }
 
 // startProcess starts a process that starts a run in a journal, and returns it with its output.
-func startProcess(t *testing.T, file string) (*exec.Cmd, *bufio.Scanner) {
+func startProcess(t *testing.T, at Location) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env, cmd.Stderr = append(os.Environ(), runsIn+"="+file), os.Stderr
+	cmd.Env, cmd.Stderr = append(os.Environ(), runsIn+"="+at.Path+at.URL), os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -117,57 +118,58 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 
 // The lease of a process that ended on this machine is free at once.
 func TestADeadProcessHasNoLease(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	cmd, lines := startProcess(t, file)
-	if !lines.Scan() || lines.Text() != "started" {
-		t.Fatalf("the process printed %q, error %v", lines.Text(), lines.Err())
-	}
-	kill(t, cmd)
-	s := openAt(t, file)
-	if run, err := s.Run(t.Context(), "killed"); err != nil || run.Status != Abandoned {
-		t.Errorf("the killed run is %q, error %v", run.Status, err)
-	}
-	started := time.Now()
-	w, err := s.Start(t.Context(), Run{ID: "next", Site: "lon1"})
-	if err != nil {
-		t.Fatalf("the next run: %v", err)
-	}
-	if waited := time.Since(started); waited > LeaseTime/3 {
-		t.Errorf("the next run waited for %s", waited)
-	}
-	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Error(err)
-	}
+	conform(t, func(t *testing.T, at Location) {
+		cmd, lines := startProcess(t, at)
+		if !lines.Scan() || lines.Text() != "started" {
+			t.Fatalf("the process printed %q, error %v", lines.Text(), lines.Err())
+		}
+		kill(t, cmd)
+		s := openSite(t, at)
+		if run, err := s.Run(t.Context(), "killed"); err != nil || run.Status != Abandoned {
+			t.Errorf("the killed run is %q, error %v", run.Status, err)
+		}
+		started := time.Now()
+		w, err := s.Start(t.Context(), Run{ID: "next", Site: "lon1"})
+		if err != nil {
+			t.Fatalf("the next run: %v", err)
+		}
+		if waited := time.Since(started); waited > LeaseTime/3 {
+			t.Errorf("the next run waited for %s", waited)
+		}
+		if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // What counts is how long the holder of a lease has been silent, not the dates that it recorded.
 func TestDatesInALeaseDoNotCount(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	silent, s := openAt(t, file), openAt(t, file)
-	silent.leaseTime, s.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
-	w := start(t, silent, "silent")
-	year2030 := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-	if _, err := silent.db.ExecContext(t.Context(), "UPDATE leases SET heartbeat_at = ?, expires_at = ?", year2030,
-		year2030); err != nil {
-		t.Fatal(err)
-	}
-	next, err := s.Start(t.Context(), Run{ID: "next", Site: "lon1"})
-	if err != nil {
-		t.Fatalf("the next run: %v", err)
-	}
-	if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
-		t.Errorf("the silent run finished: %v", err)
-	}
-	if err := next.Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Error(err)
-	}
+	conform(t, func(t *testing.T, at Location) {
+		silent, s := openSite(t, at), openSite(t, at)
+		silent.leaseTime, s.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
+		w := start(t, silent, "silent")
+		year2030 := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+		if _, err := silent.db.ExecContext(t.Context(), "UPDATE leases SET heartbeat_at = $1", year2030); err != nil {
+			t.Fatal(err)
+		}
+		next, err := s.Start(t.Context(), Run{ID: "next", Site: "lon1"})
+		if err != nil {
+			t.Fatalf("the next run: %v", err)
+		}
+		if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, ErrFenced) {
+			t.Errorf("the silent run finished: %v", err)
+		}
+		if err := next.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A run may be killed at any moment of its first milliseconds.
 func TestAKillWhileTheJournalIsMade(t *testing.T) {
 	for i := range 12 {
 		file := filepath.Join(t.TempDir(), "new", "lon1.db")
-		cmd, _ := startProcess(t, file)
+		cmd, _ := startProcess(t, Location{Path: filepath.Dir(file)})
 		<-time.After(time.Duration(i) * 2 * time.Millisecond) // from the first call to the first run
 		kill(t, cmd)
 		if _, err := os.Stat(filepath.Dir(file)); err == nil {

@@ -54,27 +54,27 @@ func (w *leaseWatch) silent(l lease, limit time.Duration) bool {
 // zero when the site was free. It waits until the holder sends a heartbeat, which is a [*BusyError], or has been silent
 // for leaseTime. With force it does not wait.
 func (s *Store) whenFree(ctx context.Context, site string, force bool,
-	f func(tx *sql.Tx, holder BusyError) error) error {
+	f func(tx *sql.Tx, now time.Time, holder BusyError) error) error {
 	var w leaseWatch
 	for {
 		var busy *BusyError
-		err := s.transact(ctx, func(tx *sql.Tx) error {
+		err := s.transact(ctx, func(tx *sql.Tx, now time.Time) error {
 			l, process, err := s.lease(ctx, tx, site)
 			if err != nil {
 				return err
 			}
 			if l.run == "" {
-				return f(tx, BusyError{})
+				return f(tx, now, BusyError{})
 			}
 			holder := BusyError{Site: site, Run: l.run, Owner: l.owner}
 			var since int64
-			if err := tx.QueryRowContext(ctx, "SELECT started_at FROM runs WHERE id = ?",
+			if err := tx.QueryRowContext(ctx, "SELECT started_at FROM runs WHERE id = $1",
 				l.run).Scan(&since); err != nil {
 				return err
 			}
 			holder.Since = time.UnixMilli(since)
 			if force || processEnded(process) || w.silent(l, s.leaseTime) {
-				return f(tx, holder)
+				return f(tx, now, holder)
 			}
 			busy = &holder
 			return nil
@@ -97,7 +97,7 @@ func (s *Store) whenFree(ctx context.Context, site string, force bool,
 
 // lease returns the lease of a site and the [processIdentity] of its holder. Both are zero when nobody ever had it.
 func (s *Store) lease(ctx context.Context, tx *sql.Tx, site string) (l lease, process string, err error) {
-	err = tx.QueryRowContext(ctx, "SELECT run, owner, fence, heartbeat_at, process FROM leases WHERE site = ?", site).
+	err = tx.QueryRowContext(ctx, "SELECT run, owner, fence, heartbeat_at, process FROM leases WHERE site = $1", site).
 		Scan(&l.run, &l.owner, &l.fence, &l.heartbeat, &process)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -106,61 +106,39 @@ func (s *Store) lease(ctx context.Context, tx *sql.Tx, site string) (l lease, pr
 }
 
 // acquire gives the lease of a site to a run and returns its fence, a number that no other lease of the site has.
-// expires_at is a column of older journals.
-func (s *Store) acquire(ctx context.Context, tx *sql.Tx, site, run, owner string) (fence int64, err error) {
-	err = tx.QueryRowContext(ctx, `INSERT INTO leases (site, fence, run, owner, heartbeat_at, expires_at, process)
-		VALUES (?, 1, ?, ?, ?, 0, ?) ON CONFLICT (site) DO UPDATE SET fence = fence + 1, run = excluded.run,
-		owner = excluded.owner, heartbeat_at = excluded.heartbeat_at, expires_at = 0, process = excluded.process
-		RETURNING fence`, site, run, owner, s.now().UnixMilli(), processIdentity()).Scan(&fence)
+func (s *Store) acquire(ctx context.Context, tx *sql.Tx, now time.Time, run Run) (fence int64, err error) {
+	err = tx.QueryRowContext(ctx, `INSERT INTO leases (site, fence, run, owner, heartbeat_at, process)
+		VALUES ($1, 1, $2, $3, $4, $5) ON CONFLICT (site) DO UPDATE SET fence = leases.fence + 1, run = excluded.run,
+		owner = excluded.owner, heartbeat_at = excluded.heartbeat_at, process = excluded.process
+		RETURNING fence`, run.Site, run.ID, run.Owner, now.UnixMilli(), processIdentity()).Scan(&fence)
 	return fence, err
 }
 
-// renew records a heartbeat. It fails with ErrFenced when another run has the lease.
-func (s *Store) renew(ctx context.Context, tx *sql.Tx, site, run string, fence int64) error {
-	res, err := tx.ExecContext(ctx,
-		"UPDATE leases SET heartbeat_at = max(heartbeat_at + 1, ?) WHERE site = ? AND run = ? AND fence = ?",
-		s.now().UnixMilli(), site, run, fence)
-	return requireOneRow(res, err)
-}
-
 // release frees the site. The fence stays in the row, so that no other lease gets it.
-func (s *Store) release(ctx context.Context, tx *sql.Tx, site, run string, fence int64) error {
-	res, err := tx.ExecContext(ctx,
-		"UPDATE leases SET run = '', owner = '', process = '' WHERE site = ? AND run = ? AND fence = ?", site, run, fence)
-	return requireOneRow(res, err)
+func (s *Store) release(ctx context.Context, tx *sql.Tx, site string) error {
+	_, err := tx.ExecContext(ctx, "UPDATE leases SET run = '', owner = '', process = '' WHERE site = $1", site)
+	return err
 }
 
 // Unlock frees a site and returns the run that had its lease, nil when the site was free. When that run still sends
 // heartbeats it fails with a [*BusyError], unless force is set: then the run notices at its next heartbeat and stops.
 func (s *Store) Unlock(ctx context.Context, site string, force bool) (holder *BusyError, err error) {
-	err = s.whenFree(ctx, site, force, func(tx *sql.Tx, by BusyError) error {
+	err = s.whenFree(ctx, site, force, func(tx *sql.Tx, now time.Time, by BusyError) error {
 		if by.Run == "" {
 			return nil
 		}
 		holder = &by
-		if err := s.abandon(ctx, tx, site); err != nil {
+		if err := s.abandon(ctx, tx, now, site); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE leases SET run = '', owner = '', process = '' WHERE site = ?", site)
-		return err
+		return s.release(ctx, tx, site)
 	})
 	return holder, s.failed(err)
 }
 
 // abandon marks the runs of a site that have no end.
-func (s *Store) abandon(ctx context.Context, tx *sql.Tx, site string) error {
-	_, err := tx.ExecContext(ctx, "UPDATE runs SET status = ?, ended_at = ? WHERE site = ? AND ended_at IS NULL",
-		Abandoned, s.now().UnixMilli(), site)
+func (s *Store) abandon(ctx context.Context, tx *sql.Tx, now time.Time, site string) error {
+	_, err := tx.ExecContext(ctx, "UPDATE runs SET status = $1, ended_at = $2 WHERE site = $3 AND ended_at IS NULL",
+		Abandoned, now.UnixMilli(), site)
 	return err
-}
-
-// requireOneRow returns ErrFenced when a statement changed no row.
-func requireOneRow(res sql.Result, err error) error {
-	if err != nil {
-		return err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		return err
-	}
-	return ErrFenced
 }

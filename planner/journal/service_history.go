@@ -35,17 +35,17 @@ const versionColumns = `SELECT service, incarnation, version, desired_version, i
 
 // newestOfEach selects the newest version of the newest incarnation of each service. It does one lookup per service, so
 // a long history does not slow it down.
-const newestOfEach = versionColumns + `WHERE rowid IN (
-	SELECT (SELECT n.rowid FROM services AS n WHERE n.service = d.service
-		ORDER BY n.incarnation DESC, n.version DESC LIMIT 1)
-	FROM (SELECT DISTINCT service FROM services) AS d) `
+const newestOfEach = versionColumns + `WHERE (service, incarnation, version) IN (
+	SELECT service, incarnation,
+		(SELECT max(n.version) FROM services AS n WHERE n.service = d.service AND n.incarnation = d.incarnation)
+	FROM (SELECT service, max(incarnation) AS incarnation FROM services GROUP BY service) AS d) `
 
 // Services returns the newest version of each service, sorted by name. With live set, deleted services are left out.
 func (s *Store) Services(ctx context.Context, live bool) ([]services.Revision, error) {
 	if s.schema < withServices {
 		return nil, nil
 	}
-	out, err := manyVersions(ctx, s.db, newestOfEach+"AND NOT (deleted AND ?) ORDER BY service", live)
+	out, err := manyVersions(ctx, s.db, newestOfEach+"AND NOT (deleted AND $1) ORDER BY service", live)
 	if err != nil {
 		return nil, s.failed(err)
 	}
@@ -57,7 +57,7 @@ func (s *Store) Service(ctx context.Context, name string) (services.Revision, er
 	if s.schema < withServices {
 		return services.Revision{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
 	}
-	v, err := oneVersion(ctx, s.db, versionColumns+"WHERE service = ? ORDER BY incarnation DESC, version DESC LIMIT 1",
+	v, err := oneVersion(ctx, s.db, versionColumns+"WHERE service = $1 ORDER BY incarnation DESC, version DESC LIMIT 1",
 		name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return services.Revision{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
@@ -82,7 +82,7 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 		before = Point{math.MaxInt, math.MaxInt}
 	}
 	versions, err := manyVersions(ctx, s.db, versionColumns+
-		"WHERE service = ? AND (incarnation, version) < (?, ?) ORDER BY incarnation DESC, version DESC LIMIT ?",
+		"WHERE service = $1 AND (incarnation, version) < ($2, $3) ORDER BY incarnation DESC, version DESC LIMIT $4",
 		name, before.Incarnation, before.Version, limit)
 	if err != nil {
 		return nil, s.failed(err)
@@ -142,7 +142,7 @@ func (s *Store) ServiceEvents(ctx context.Context, name string, after int64, lim
 	if s.schema < withServices {
 		return nil, nil
 	}
-	out, err := s.serviceEvents(ctx, "service = ? AND seq > ? ORDER BY seq LIMIT ?", name, after, limit)
+	out, err := s.serviceEvents(ctx, "service = $1 AND seq > $2 ORDER BY seq LIMIT $3", name, after, limit)
 	if err != nil {
 		return nil, s.failed(err)
 	}
@@ -151,14 +151,14 @@ func (s *Store) ServiceEvents(ctx context.Context, name string, after int64, lim
 
 func (s *Store) eventsBetween(ctx context.Context, name string, first, last Point) ([]RecordedServiceEvent, error) {
 	return s.serviceEvents(ctx,
-		"service = ? AND (incarnation, version) >= (?, ?) AND (incarnation, version) <= (?, ?) ORDER BY seq",
+		"service = $1 AND (incarnation, version) >= ($2, $3) AND (incarnation, version) <= ($4, $5) ORDER BY seq",
 		name, first.Incarnation, first.Version, last.Incarnation, last.Version)
 }
 
 // recorded reports whether the journal has a version.
 func (s *Store) recorded(ctx context.Context, name string, p Point) (found bool, err error) {
 	err = s.db.QueryRowContext(ctx,
-		"SELECT EXISTS (SELECT 1 FROM services WHERE service = ? AND incarnation = ? AND version = ?)", name, p.Incarnation,
+		"SELECT EXISTS (SELECT 1 FROM services WHERE service = $1 AND incarnation = $2 AND version = $3)", name, p.Incarnation,
 		p.Version).Scan(&found)
 	return found, err
 }
@@ -183,11 +183,6 @@ func (s *Store) serviceEvents(ctx context.Context, where string, args ...any) ([
 		out = append(out, e)
 	}
 	return out, rows.Err()
-}
-
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // oneVersion returns the first version that a query selects, or sql.ErrNoRows.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
@@ -37,17 +38,14 @@ func (w *Writer) RecordServices(ctx context.Context, versions []services.Revisio
 		return errFinished
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := w.store.transact(ctx, func(tx *sql.Tx) error {
-		if err := w.store.renew(ctx, tx, w.run.Site, w.run.ID, w.fence); err != nil {
-			return err
-		}
+	err := w.write(ctx, func(tx *sql.Tx, now time.Time) error {
 		for _, v := range versions {
-			if err := w.putVersion(ctx, tx, v); err != nil {
+			if err := w.putVersion(ctx, tx, now, v); err != nil {
 				return err
 			}
 		}
 		for _, e := range events {
-			if err := w.putEvent(ctx, tx, e); err != nil {
+			if err := w.putEvent(ctx, tx, now, e); err != nil {
 				return err
 			}
 		}
@@ -73,7 +71,7 @@ func (w *Writer) ended() bool {
 }
 
 // putVersion records a version under the rules of RecordServices.
-func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v services.Revision) error {
+func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, now time.Time, v services.Revision) error {
 	if v.Run == "" {
 		v.Run = w.run.ID
 	}
@@ -81,13 +79,13 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v services.Revision
 		v.Owner = w.run.Owner
 	}
 	if v.Time.IsZero() {
-		v.Time = w.store.now()
+		v.Time = now
 	}
 	row, err := rowOf(&v)
 	if err != nil {
 		return fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
 	}
-	old, err := oneVersion(ctx, tx, versionColumns+"WHERE service = ? AND incarnation = ? AND version = ?", v.Service,
+	old, err := oneVersion(ctx, tx, versionColumns+"WHERE service = $1 AND incarnation = $2 AND version = $3", v.Service,
 		v.Incarnation, v.Version)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -109,10 +107,14 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, v services.Revision
 			return &ConflictError{v.Service, v.Incarnation, v.Version, field, old.Run}
 		}
 	}
-	_, err = tx.ExecContext(ctx, `INSERT OR REPLACE INTO services (service, incarnation, version, desired_version, id,
+	if _, err = tx.ExecContext(ctx, "DELETE FROM services WHERE service = $1 AND incarnation = $2 AND version = $3",
+		v.Service, v.Incarnation, v.Version); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO services (service, incarnation, version, desired_version, id,
 		entity, entity_version, entity_digest, lifecycle, identity, state, label, deleted, transfer_context, candidate,
 		active, rollback, redacted, config, run, owner, at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, row...)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`, row...)
 	return err
 }
 
@@ -166,20 +168,20 @@ func sameContent(a, b []any) bool {
 }
 
 // putEvent records an event unless the journal has it already.
-func (w *Writer) putEvent(ctx context.Context, tx *sql.Tx, e ServiceEvent) error {
+func (w *Writer) putEvent(ctx context.Context, tx *sql.Tx, now time.Time, e ServiceEvent) error {
 	if e.Run == "" {
 		e.Run = w.run.ID
 	}
 	if e.Time.IsZero() {
-		e.Time = w.store.now()
+		e.Time = now
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO service_events
 		(service, incarnation, version, desired_version, at, source, destination, type, message, ignored, correlation,
 		severity, is_error, run)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 WHERE NOT EXISTS (
-			SELECT 1 FROM service_events WHERE service = ?1 AND incarnation = ?2 AND version = ?3 AND desired_version = ?4
-			AND at = ?5 AND source = ?6 AND destination = ?7 AND type = ?8 AND message = ?9 AND ignored = ?10
-			AND correlation = ?11 AND severity = ?12 AND is_error = ?13 AND run = ?14)`,
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 WHERE NOT EXISTS (
+			SELECT 1 FROM service_events WHERE service = $1 AND incarnation = $2 AND version = $3 AND desired_version = $4
+			AND at = $5 AND source = $6 AND destination = $7 AND type = $8 AND message = $9 AND ignored = $10
+			AND correlation = $11 AND severity = $12 AND is_error = $13 AND run = $14)`,
 		e.Service, e.Incarnation, e.Version, e.DesiredVersion, e.Time.UnixMilli(), e.Source, e.Destination, e.Type,
 		head(e.Message, messageLimit),
 		e.Ignored, e.Correlation, e.Severity, e.IsError, e.Run)

@@ -54,103 +54,108 @@ func names(versions []services.Revision) string {
 }
 
 func TestServiceVersionsAreKept(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	s := openAt(t, file)
-	w := start(t, s, "run-1")
-	one, two := ntp(1, "start"), ntp(2, "up")
-	one.Candidate, one.Active, two.Rollback = one.Active, nil, map[string]any{}
-	made := ServiceEvent{Service: "ntp", Version: 0, Time: one.Time, Destination: "start", Type: "CREATE_TRANSITION",
-		Message: strings.Repeat("é", messageLimit), Severity: 20, Run: "run-0"}
-	moved := ServiceEvent{Service: "ntp", Version: 1, DesiredVersion: 1, Time: two.Time, Source: "start",
-		Destination: "up", Type: "AUTO_TRANSITION", Correlation: "c", IsError: true, Ignored: true}
-	recordServices(t, w, []services.Revision{one, two}, made, moved)
-	finish(t, w)
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		w := start(t, s, "run-1")
+		one, two := ntp(1, "start"), ntp(2, "up")
+		one.Candidate, one.Active, two.Rollback = one.Active, nil, map[string]any{}
+		made := ServiceEvent{Service: "ntp", Version: 0, Time: one.Time, Destination: "start", Type: "CREATE_TRANSITION",
+			Message: strings.Repeat("é", messageLimit), Severity: 20, Run: "run-0"}
+		moved := ServiceEvent{Service: "ntp", Version: 1, DesiredVersion: 1, Time: two.Time, Source: "start",
+			Destination: "up", Type: "AUTO_TRANSITION", Correlation: "c", IsError: true, Ignored: true}
+		recordServices(t, w, []services.Revision{one, two}, made, moved)
+		finish(t, w)
 
-	reader, err := OpenExisting(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close() //nolint:errcheck // read only
-	got, err := reader.Service(t.Context(), "ntp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(two, got); d != "" {
-		t.Error(d)
-	}
-	log, err := reader.ServiceLog(t.Context(), "ntp", Point{2, 0}, 10)
-	if err != nil || len(log) != 2 {
-		t.Fatalf("%v, %v", log, err)
-	}
-	if d := cmp.Diff(one, log[1].Revision); d != "" {
-		t.Error(d)
-	}
-	events, err := reader.ServiceEvents(t.Context(), "ntp", 0, 10)
-	if err != nil || len(events) != 2 {
-		t.Fatalf("%v, %v", events, err)
-	}
-	made.Message, moved.Run = strings.Repeat("é", messageLimit/2), "run-1" // bounded; the writer's own
-	if d := cmp.Diff([]ServiceEvent{made, moved},
-		[]ServiceEvent{events[0].ServiceEvent, events[1].ServiceEvent}); d != "" {
-		t.Error(d)
-	}
-	if after, err := reader.ServiceEvents(t.Context(), "ntp", events[0].Seq, 10); err != nil || len(after) != 1 {
-		t.Errorf("after the first event: %v, %v", after, err)
-	}
+		reader, err := at.OpenExisting(t.Context(), "lon1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close() //nolint:errcheck // read only
+		got, err := reader.Service(t.Context(), "ntp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(two, got); d != "" {
+			t.Error(d)
+		}
+		log, err := reader.ServiceLog(t.Context(), "ntp", Point{2, 0}, 10)
+		if err != nil || len(log) != 2 {
+			t.Fatalf("%v, %v", log, err)
+		}
+		if d := cmp.Diff(one, log[1].Revision); d != "" {
+			t.Error(d)
+		}
+		events, err := reader.ServiceEvents(t.Context(), "ntp", 0, 10)
+		if err != nil || len(events) != 2 {
+			t.Fatalf("%v, %v", events, err)
+		}
+		made.Message, moved.Run = strings.Repeat("é", messageLimit/2), "run-1" // bounded; the writer's own
+		if d := cmp.Diff([]ServiceEvent{made, moved},
+			[]ServiceEvent{events[0].ServiceEvent, events[1].ServiceEvent}); d != "" {
+			t.Error(d)
+		}
+		if after, err := reader.ServiceEvents(t.Context(), "ntp", events[0].Seq, 10); err != nil || len(after) != 1 {
+			t.Errorf("after the first event: %v, %v", after, err)
+		}
+	})
 }
 
 func TestWriterFillsInWhoAndWhen(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	c := &clock{t: time.UnixMilli(1e12)}
-	s.now = c.now
-	w := start(t, s, "run-1")
-	v := ntp(1, "start")
-	v.Run, v.Owner, v.Time = "", "", time.Time{}
-	recordServices(t, w, []services.Revision{v}, ServiceEvent{Service: "ntp", Type: "CREATE_TRANSITION"})
-	got, err := s.Service(t.Context(), "ntp")
-	if err != nil || got.Run != "run-1" || got.Owner != w.run.Owner || !got.Time.Equal(c.t) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	events, err := s.ServiceEvents(t.Context(), "ntp", 0, 1)
-	if err != nil || events[0].Run != "run-1" || !events[0].Time.Equal(c.t) {
-		t.Errorf("%+v, %v", events, err)
-	}
-	finish(t, w)
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		c := &clock{t: time.UnixMilli(1e12)}
+		c.use(s)
+		w := start(t, s, "run-1")
+		v := ntp(1, "start")
+		v.Run, v.Owner, v.Time = "", "", time.Time{}
+		recordServices(t, w, []services.Revision{v}, ServiceEvent{Service: "ntp", Type: "CREATE_TRANSITION"})
+		got, err := s.Service(t.Context(), "ntp")
+		if err != nil || got.Run != "run-1" || got.Owner != w.run.Owner || !got.Time.Equal(c.t) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		events, err := s.ServiceEvents(t.Context(), "ntp", 0, 1)
+		if err != nil || events[0].Run != "run-1" || !events[0].Time.Equal(c.t) {
+			t.Errorf("%+v, %v", events, err)
+		}
+		finish(t, w)
+	})
 }
 
 func TestNewestOfEachService(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := start(t, s, "run-1")
-	var versions []services.Revision
-	add := func(name string, incarnation, version int, deleted bool) {
-		v := ntp(version, "up")
-		v.Service, v.Incarnation, v.Deleted = name, incarnation, deleted
-		versions = append(versions, v)
-	}
-	add("web", 0, 1, false)
-	add("ntp", 0, 9, false)
-	add("ntp", 0, 10, true)
-	add("ntp", 1, 1, false)
-	add("ntp", 1, 2, false)
-	add("gone", 0, 1, false)
-	add("gone", 0, 2, true)
-	recordServices(t, w, versions)
-	for live, want := range map[bool]string{false: "gone/0.2 ntp/1.2 web/0.1", true: "ntp/1.2 web/0.1"} {
-		if got, err := s.Services(t.Context(), live); err != nil || names(got) != want {
-			t.Errorf("live %v: %s, %v; want %s", live, names(got), err, want)
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		w := start(t, s, "run-1")
+		var versions []services.Revision
+		add := func(name string, incarnation, version int, deleted bool) {
+			v := ntp(version, "up")
+			v.Service, v.Incarnation, v.Deleted = name, incarnation, deleted
+			versions = append(versions, v)
 		}
-	}
-	if got, err := s.Service(t.Context(), "ntp"); err != nil || names([]services.Revision{got}) != "ntp/1.2" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if got, err := s.Service(t.Context(), "gone"); err != nil || !got.Deleted {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if _, err := s.Service(t.Context(), "nope"); !errors.Is(err, ErrNoService) ||
-		!strings.Contains(err.Error(), `"nope"`) {
-		t.Errorf("nope: %v", err)
-	}
-	finish(t, w)
+		add("web", 0, 1, false)
+		add("ntp", 0, 9, false)
+		add("ntp", 0, 10, true)
+		add("ntp", 1, 1, false)
+		add("ntp", 1, 2, false)
+		add("gone", 0, 1, false)
+		add("gone", 0, 2, true)
+		recordServices(t, w, versions)
+		for live, want := range map[bool]string{false: "gone/0.2 ntp/1.2 web/0.1", true: "ntp/1.2 web/0.1"} {
+			if got, err := s.Services(t.Context(), live); err != nil || names(got) != want {
+				t.Errorf("live %v: %s, %v; want %s", live, names(got), err, want)
+			}
+		}
+		if got, err := s.Service(t.Context(), "ntp"); err != nil || names([]services.Revision{got}) != "ntp/1.2" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, err := s.Service(t.Context(), "gone"); err != nil || !got.Deleted {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := s.Service(t.Context(), "nope"); !errors.Is(err, ErrNoService) ||
+			!strings.Contains(err.Error(), `"nope"`) {
+			t.Errorf("nope: %v", err)
+		}
+		finish(t, w)
+	})
 }
 
 func TestRecordingAgain(t *testing.T) {
@@ -179,189 +184,198 @@ func TestRecordingAgain(t *testing.T) {
 		"empty rollback": {again: change(func(v *services.Revision) { v.Rollback = map[string]any{} }), field: "rollback"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-			first := ntp(1, "start")
-			first.Run = ""
-			w := start(t, s, "run-1")
-			recordServices(t, w, []services.Revision{first})
-			finish(t, w)
+			conform(t, func(t *testing.T, at Location) {
+				s := openSite(t, at)
+				first := ntp(1, "start")
+				first.Run = ""
+				w := start(t, s, "run-1")
+				recordServices(t, w, []services.Revision{first})
+				finish(t, w)
 
-			w = start(t, s, "run-2")
-			newer := ntp(2, "up")
-			err := w.RecordServices(t.Context(), []services.Revision{newer, tt.again}, nil)
-			var conflict *ConflictError
-			got, failed := s.Service(t.Context(), "ntp")
-			if failed != nil {
-				t.Fatal(failed)
-			}
-			log, failed := s.ServiceLog(t.Context(), "ntp", Point{0, 2}, 1)
-			if failed != nil || len(log) != 1 {
-				t.Fatal(log, failed)
-			}
-			switch {
-			case tt.field != "":
-				if !errors.As(err, &conflict) || conflict.Field != tt.field || conflict.Run != "run-1" ||
-					got.Version != 1 || log[0].Run != "run-1" {
-					t.Errorf("another run: %v, now %+v", err, got)
+				w = start(t, s, "run-2")
+				newer := ntp(2, "up")
+				err := w.RecordServices(t.Context(), []services.Revision{newer, tt.again}, nil)
+				var conflict *ConflictError
+				got, failed := s.Service(t.Context(), "ntp")
+				if failed != nil {
+					t.Fatal(failed)
 				}
-			case err != nil:
-				t.Errorf("another run: %v", err)
-			case tt.fresh != (log[0].Run == "run-2") || tt.fresh != log[0].Time.Equal(tt.again.Time):
-				t.Errorf("version 1 is of %s, %s", log[0].Run, log[0].Time)
-			}
-			finish(t, w)
+				log, failed := s.ServiceLog(t.Context(), "ntp", Point{0, 2}, 1)
+				if failed != nil || len(log) != 1 {
+					t.Fatal(log, failed)
+				}
+				switch {
+				case tt.field != "":
+					if !errors.As(err, &conflict) || conflict.Field != tt.field || conflict.Run != "run-1" ||
+						got.Version != 1 || log[0].Run != "run-1" {
+						t.Errorf("another run: %v, now %+v", err, got)
+					}
+				case err != nil:
+					t.Errorf("another run: %v", err)
+				case tt.fresh != (log[0].Run == "run-2") || tt.fresh != log[0].Time.Equal(tt.again.Time):
+					t.Errorf("version 1 is of %s, %s", log[0].Run, log[0].Time)
+				}
+				finish(t, w)
 
-			same := tt.again
-			same.Run = log[0].Run // a snapshot that says whose it is
-			w = start(t, s, "run-3")
-			recordServices(t, w, []services.Revision{same})
-			finish(t, w)
-			if got, err := s.ServiceLog(t.Context(), "ntp", Point{0, 2}, 1); err != nil || got[0].State != same.State ||
-				got[0].ID != same.ID || (got[0].Rollback == nil) != (same.Rollback == nil) {
-				t.Errorf("the same run: %+v, %v", got, err)
-			}
+				same := tt.again
+				same.Run = log[0].Run // a snapshot that says whose it is
+				w = start(t, s, "run-3")
+				recordServices(t, w, []services.Revision{same})
+				finish(t, w)
+				if got, err := s.ServiceLog(t.Context(), "ntp", Point{0, 2}, 1); err != nil || got[0].State != same.State ||
+					got[0].ID != same.ID || (got[0].Rollback == nil) != (same.Rollback == nil) {
+					t.Errorf("the same run: %+v, %v", got, err)
+				}
+			})
 		})
 	}
 }
 
 func TestEventsAreRecordedOnce(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := start(t, s, "run-1")
-	e := ServiceEvent{Service: "ntp", Version: 1, Time: time.UnixMilli(1000), Type: "AUTO_TRANSITION",
-		Message: strings.Repeat("x", 2*messageLimit)}
-	later := e
-	later.Time = time.UnixMilli(1001)
-	for range 2 {
-		recordServices(t, w, nil, e, later)
-	}
-	finish(t, w)
-	if events, err := s.ServiceEvents(t.Context(), "ntp", 0, 10); err != nil || len(events) != 2 ||
-		!events[1].Time.After(events[0].Time) {
-		t.Errorf("%v, %v", events, err)
-	}
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		w := start(t, s, "run-1")
+		e := ServiceEvent{Service: "ntp", Version: 1, Time: time.UnixMilli(1000), Type: "AUTO_TRANSITION",
+			Message: strings.Repeat("x", 2*messageLimit)}
+		later := e
+		later.Time = time.UnixMilli(1001)
+		for range 2 {
+			recordServices(t, w, nil, e, later)
+		}
+		finish(t, w)
+		if events, err := s.ServiceEvents(t.Context(), "ntp", 0, 10); err != nil || len(events) != 2 ||
+			!events[1].Time.After(events[0].Time) {
+			t.Errorf("%v, %v", events, err)
+		}
+	})
 }
 
 func TestServiceRecordsAreFenced(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	one, two := openAt(t, file), openAt(t, file)
-	one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
-	first := start(t, one, "run-1")
-	_ = refusedWhile(t, two, func() { recordServices(t, first, []services.Revision{ntp(1, "start")}) }) // a sign of life
-	second := start(t, two, "run-2")
-	if err := first.RecordServices(t.Context(), []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, ErrFenced) {
-		t.Errorf("the run that lost its lease recorded: %v", err)
-	}
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := second.RecordServices(cancelled, []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled call: %v", err)
-	}
-	finish(t, second)
-	if err := second.RecordServices(t.Context(), []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, errFinished) {
-		t.Errorf("a finished run: %v", err)
-	}
-	if got, err := two.Service(t.Context(), "ntp"); err != nil || got.Version != 1 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if err := first.Finish(t.Context(), "failed", ""); !errors.Is(err, ErrFenced) {
-		t.Error(err)
-	}
+	conform(t, func(t *testing.T, at Location) {
+		one, two := openSite(t, at), openSite(t, at)
+		one.leaseTime, two.leaseTime = 24*time.Hour, 300*time.Millisecond // so that no heartbeat comes
+		first := start(t, one, "run-1")
+		_ = refusedWhile(t, two, func() { recordServices(t, first, []services.Revision{ntp(1, "start")}) }) // a sign of life
+		second := start(t, two, "run-2")
+		if err := first.RecordServices(t.Context(), []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, ErrFenced) {
+			t.Errorf("the run that lost its lease recorded: %v", err)
+		}
+		cancelled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := second.RecordServices(cancelled, []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled call: %v", err)
+		}
+		finish(t, second)
+		if err := second.RecordServices(t.Context(), []services.Revision{ntp(2, "up")}, nil); !errors.Is(err, errFinished) {
+			t.Errorf("a finished run: %v", err)
+		}
+		if got, err := two.Service(t.Context(), "ntp"); err != nil || got.Version != 1 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if err := first.Finish(t.Context(), "failed", ""); !errors.Is(err, ErrFenced) {
+			t.Error(err)
+		}
+	})
 }
 
 func TestInvalidServiceRecords(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := start(t, s, "run-1")
-	bad := func(f func(*services.Revision)) services.Revision { v := ntp(2, "up"); f(&v); return v }
-	err := w.RecordServices(t.Context(), []services.Revision{
-		ntp(1, "start"), bad(func(v *services.Revision) { v.Version = 0 }), bad(func(v *services.Revision) { v.State = "" }),
-		bad(func(v *services.Revision) { v.Incarnation = -1 }), bad(func(v *services.Revision) { v.Service = "" }),
-	}, []ServiceEvent{{Service: "ntp"}, {Type: "AUTO_TRANSITION"}, {Service: "ntp", Type: "X", Version: -1}})
-	for _, want := range []string{"versions begin with 1", "has no state", "incarnations begin with 0",
-		"has no service", "has no type", "an event AUTO_TRANSITION has no service", "neither may be below 0"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in %v", want, err)
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		w := start(t, s, "run-1")
+		bad := func(f func(*services.Revision)) services.Revision { v := ntp(2, "up"); f(&v); return v }
+		err := w.RecordServices(t.Context(), []services.Revision{
+			ntp(1, "start"), bad(func(v *services.Revision) { v.Version = 0 }), bad(func(v *services.Revision) { v.State = "" }),
+			bad(func(v *services.Revision) { v.Incarnation = -1 }), bad(func(v *services.Revision) { v.Service = "" }),
+		}, []ServiceEvent{{Service: "ntp"}, {Type: "AUTO_TRANSITION"}, {Service: "ntp", Type: "X", Version: -1}})
+		for _, want := range []string{"versions begin with 1", "has no state", "incarnations begin with 0",
+			"has no service", "has no type", "an event AUTO_TRANSITION has no service", "neither may be below 0"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("no %q in %v", want, err)
+			}
 		}
-	}
-	nan := bad(func(v *services.Revision) { v.Candidate = map[string]any{"x": math.NaN()} })
-	if err := w.RecordServices(t.Context(), []services.Revision{ntp(1, "start"), nan}, nil); err == nil ||
-		!strings.Contains(err.Error(), `service "ntp": version 2: candidate attributes`) {
-		t.Errorf("a value that JSON has not: %v", err)
-	}
-	if got, err := s.Services(t.Context(), false); err != nil || len(got) != 0 {
-		t.Errorf("%v, %v: nothing must be recorded with an error", got, err)
-	}
-	finish(t, w)
+		nan := bad(func(v *services.Revision) { v.Candidate = map[string]any{"x": math.NaN()} })
+		if err := w.RecordServices(t.Context(), []services.Revision{ntp(1, "start"), nan}, nil); err == nil ||
+			!strings.Contains(err.Error(), `service "ntp": version 2: candidate attributes`) {
+			t.Errorf("a value that JSON has not: %v", err)
+		}
+		if got, err := s.Services(t.Context(), false); err != nil || len(got) != 0 {
+			t.Errorf("%v, %v: nothing must be recorded with an error", got, err)
+		}
+		finish(t, w)
+	})
 }
 
 func TestServiceLog(t *testing.T) {
-	s := openAt(t, filepath.Join(t.TempDir(), "lon1.db"))
-	w := start(t, s, "run-1")
-	event := func(incarnation, version int, message, correlation string, ignored bool) ServiceEvent {
-		return ServiceEvent{Service: "ntp", Incarnation: incarnation, Version: version, Type: "AUTO_TRANSITION",
-			Message: message, Correlation: correlation, Ignored: ignored}
-	}
-	again := ntp(1, "start")
-	again.Incarnation = 1
-	recordServices(t, w, []services.Revision{ntp(1, "start"), ntp(2, "creating"), ntp(3, "up"), ntp(7, "up"), again},
-		event(0, 0, "created", "a", false), event(0, 0, "defaults", "", false),
-		event(0, 1, "aborted", "b", false), event(0, 1, "trigger", "c", false), event(0, 1, "stale", "d",
-			true), event(0, 1, "said twice", "c", true), event(0, 1, "executed", "c", false),
-		event(0, 2, "result", "", false), event(0, 2, "late", "z", true), event(0, 3, "unchanged", "e", true), event(0,
-			3, "last before a gap", "f", false),
-		event(1, 0, "made anew", "a", false), event(1, 1, "at work", "g", false), event(0, 5, "of no version", "",
-			false))
-	finish(t, w)
-	tell := func(records []ServiceRecord) (out []string) {
-		for _, r := range records {
-			line := names([]services.Revision{r.Revision})
-			for _, e := range r.Events {
-				line += "; " + e.Message
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		w := start(t, s, "run-1")
+		event := func(incarnation, version int, message, correlation string, ignored bool) ServiceEvent {
+			return ServiceEvent{Service: "ntp", Incarnation: incarnation, Version: version, Type: "AUTO_TRANSITION",
+				Message: message, Correlation: correlation, Ignored: ignored}
+		}
+		again := ntp(1, "start")
+		again.Incarnation = 1
+		recordServices(t, w, []services.Revision{ntp(1, "start"), ntp(2, "creating"), ntp(3, "up"), ntp(7, "up"), again},
+			event(0, 0, "created", "a", false), event(0, 0, "defaults", "", false),
+			event(0, 1, "aborted", "b", false), event(0, 1, "trigger", "c", false), event(0, 1, "stale", "d",
+				true), event(0, 1, "said twice", "c", true), event(0, 1, "executed", "c", false),
+			event(0, 2, "result", "", false), event(0, 2, "late", "z", true), event(0, 3, "unchanged", "e", true), event(0,
+				3, "last before a gap", "f", false),
+			event(1, 0, "made anew", "a", false), event(1, 1, "at work", "g", false), event(0, 5, "of no version", "",
+				false))
+		finish(t, w)
+		tell := func(records []ServiceRecord) (out []string) {
+			for _, r := range records {
+				line := names([]services.Revision{r.Revision})
+				for _, e := range r.Events {
+					line += "; " + e.Message
+				}
+				out = append(out, line)
 			}
-			out = append(out, line)
+			return out
 		}
-		return out
-	}
-	all := []string{
-		"ntp/1.1; made anew; at work",
-		"ntp/0.7",
-		"ntp/0.3; result; unchanged; last before a gap",
-		"ntp/0.2; trigger; executed; late",
-		"ntp/0.1; created; defaults; aborted; stale; said twice",
-	}
-	log, err := s.ServiceLog(t.Context(), "ntp", Point{}, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(all, tell(log)); d != "" {
-		t.Error(d)
-	}
-	// Every page size gives the same result.
-	for size := 1; size <= len(all); size++ {
-		var got []string
-		for before := (Point{}); ; {
-			page, err := s.ServiceLog(t.Context(), "ntp", before, size)
-			if err != nil {
-				t.Fatal(err)
+		all := []string{
+			"ntp/1.1; made anew; at work",
+			"ntp/0.7",
+			"ntp/0.3; result; unchanged; last before a gap",
+			"ntp/0.2; trigger; executed; late",
+			"ntp/0.1; created; defaults; aborted; stale; said twice",
+		}
+		log, err := s.ServiceLog(t.Context(), "ntp", Point{}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(all, tell(log)); d != "" {
+			t.Error(d)
+		}
+		// Every page size gives the same result.
+		for size := 1; size <= len(all); size++ {
+			var got []string
+			for before := (Point{}); ; {
+				page, err := s.ServiceLog(t.Context(), "ntp", before, size)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(page) == 0 {
+					break
+				}
+				got = append(got, tell(page)...)
+				last := page[len(page)-1]
+				before = Point{last.Incarnation, last.Version}
 			}
-			if len(page) == 0 {
-				break
+			if d := cmp.Diff(all, got); d != "" {
+				t.Errorf("%d at once: %s", size, d)
 			}
-			got = append(got, tell(page)...)
-			last := page[len(page)-1]
-			before = Point{last.Incarnation, last.Version}
 		}
-		if d := cmp.Diff(all, got); d != "" {
-			t.Errorf("%d at once: %s", size, d)
+		for _, c := range []struct {
+			name  string
+			limit int
+		}{{"nope", 5}, {"ntp", 0}} {
+			if log, err := s.ServiceLog(t.Context(), c.name, Point{}, c.limit); err != nil || len(log) != 0 {
+				t.Errorf("%v: %v, %v", c, log, err)
+			}
 		}
-	}
-	for _, c := range []struct {
-		name  string
-		limit int
-	}{{"nope", 5}, {"ntp", 0}} {
-		if log, err := s.ServiceLog(t.Context(), c.name, Point{}, c.limit); err != nil || len(log) != 0 {
-			t.Errorf("%v: %v, %v", c, log, err)
-		}
-	}
+	})
 }
 
 // old writes a journal of a version without services.
@@ -435,7 +449,7 @@ func TestOldJournalIsRead(t *testing.T) {
 	if events, err := reader.ServiceEvents(t.Context(), "ntp", 0, 10); err != nil || len(events) != 0 {
 		t.Errorf("%v, %v", events, err)
 	}
-	if version, err := reader.version(t.Context()); err != nil || version != 1 {
+	if version, err := reader.version(t.Context(), reader.db); err != nil || version != 1 {
 		t.Errorf("version %d, %v: reading must change nothing", version, err)
 	}
 }
@@ -473,11 +487,11 @@ func TestOldJournalIsUpgraded(t *testing.T) {
 func TestNewerJournalIsNotRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	s := openAt(t, file)
-	if _, err := s.db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", len(schemas)+1)); err != nil {
+	if _, err := s.db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", newest+1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenExisting(t.Context(), file); err == nil ||
-		!strings.Contains(err.Error(), fmt.Sprint("this slipway reads versions 1 to ", len(schemas))) {
+		!strings.Contains(err.Error(), fmt.Sprint("this slipway reads versions 1 to ", newest)) {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,8 @@
-// Package journal records runs: an embedded SQLite database per site with runs and their events, every version of every
-// service, and the lease that keeps a second run off the site. It is history, never a second source of desired state:
-// deleting the file costs nothing else.
+// Package journal records runs with their events, every version of every service, and the lease that keeps a second run
+// off a site. It is history, never a second source of desired state: deleting it costs nothing else.
+//
+// A site has a journal of its own: a SQLite file, or a schema in a PostgreSQL database. [Store] has the rules and the
+// statements for both; [database] is where they differ.
 package journal
 
 import (
@@ -9,139 +11,51 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Store is an open journal. It is safe for concurrent use, also by several processes on one machine.
+// Store is an open journal. It is safe for concurrent use, also by several processes.
 type Store struct {
-	file   string
+	database
+	name   string // of the journal in errors; contains no secret
 	db     *sql.DB
-	now    func() time.Time
 	schema int // version of the database when it was opened
 
+	// clock is the one clock of all processes that use the journal
+	clock     func(ctx context.Context, q querier) (time.Time, error)
 	leaseTime time.Duration // LeaseTime, shorter in tests
+	// attemptTime bounds a transaction of a run: the answer of a lost connection never comes. 0: no limit
+	attemptTime time.Duration
 }
 
-// Extension is the file name extension of journals.
-const Extension = ".db"
-
-// File returns the file of a site's journal in a directory of journals.
-func File(directory, site string) string { return filepath.Join(directory, site+Extension) }
-
-// Open opens a journal and creates file and directory when they are missing, readable by the user alone. It upgrades
-// the journal of an older slipway. A file that is not a journal, or that a newer slipway wrote, is an error and stays
-// unchanged.
-func Open(ctx context.Context, file string) (*Store, error) {
-	if err := prepare(file); err != nil {
-		return nil, err
-	}
-	s, err := open(ctx, file, "rwc")
-	if err != nil {
-		return nil, err
-	}
-	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(s.failed(err), s.Close())
-	}
-	return s, nil
+// database is what differs between SQLite and PostgreSQL.
+type database interface {
+	// lock makes a transaction the only one that writes to the journal, until it ends. Sequence numbers of events so
+	// grow in the order of commits: who reads on after the last number misses no event.
+	lock(ctx context.Context, tx *sql.Tx) error
+	// lost reports whether an error is one of the connection, so that the transaction may be repeated.
+	lost(err error) bool
+	// advice is the last sentence of errors of the database.
+	advice() string
+	// version returns the version of the schema, 0 when there is none. It fails for a database of another program.
+	version(ctx context.Context, q querier) (int, error)
+	// migrate leads from a version to [newest].
+	migrate(ctx context.Context, tx *sql.Tx, version int) error
 }
 
-// OpenExisting opens a journal for reading and changes nothing. A file that is missing or empty gives [fs.ErrNotExist].
-// In the journal of an older slipway, what that slipway did not record is empty.
-func OpenExisting(ctx context.Context, file string) (*Store, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	if info.IsDir() {
-		return nil, (&Store{file: file}).failed(errors.New("is a directory; move it away or choose another journal_directory"))
-	}
-	s, err := open(ctx, file, "rw")
-	if err != nil {
-		var failed *sqlite.Error
-		if errors.As(err, &failed) && (failed.Code()&0xff == sqlite3.SQLITE_CANTOPEN ||
-			failed.Code()&0xff == sqlite3.SQLITE_READONLY) {
-			err = fmt.Errorf("%w; SQLite writes beside a database even to read it, so copy the journal to a folder where it may",
-				err)
-		}
-		return nil, err
-	}
-	if err := s.check(ctx); err != nil {
-		return nil, errors.Join(s.failed(err), s.Close())
-	}
-	return s, nil
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // Close closes the database. Writers must be finished.
 func (s *Store) Close() error { return s.db.Close() }
 
-// prepare creates directory and file with their modes. The directory gets a .gitignore.
-func prepare(file string) error {
-	dir := filepath.Dir(file)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		if err := createDirectory(dir); err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
-	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return (&Store{file: file}).failed(err)
-	}
-	return f.Close()
-}
-
-// createDirectory creates a directory of journals with its .gitignore. When killed it leaves either both or no
-// directory.
-func createDirectory(dir string) error {
-	parent := filepath.Dir(dir)
-	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return err
-	}
-	created, err := os.MkdirTemp(parent, ".slipway-new-")
-	if err != nil {
-		return err
-	}
-	if err = os.WriteFile(filepath.Join(created, ".gitignore"), []byte("*\n"), 0o600); err == nil {
-		err = os.Rename(created, dir)
-	}
-	if err == nil {
-		return nil
-	}
-	if _, there := os.Stat(dir); there == nil { // another process was faster
-		err = nil
-	}
-	return errors.Join(err, os.RemoveAll(created))
-}
-
-func open(ctx context.Context, file, mode string) (*Store, error) {
-	abs, err := filepath.Abs(file)
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: url.Values{
-		"mode":    {mode},
-		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)"},
-	}.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, fmt.Errorf("journal %s: %w", file, err)
-	}
-	db.SetMaxOpenConns(1) // SQLite has one writer at a time
-	s := &Store{file: file, db: db, now: time.Now, leaseTime: LeaseTime}
-	if err := db.PingContext(ctx); err != nil {
-		return nil, errors.Join(s.failed(err), db.Close())
-	}
-	return s, nil
-}
-
-// failed adds the file to an error, and for errors of the database also what deleting the journal costs, because that
-// is what a user with a broken journal considers.
+// failed adds the journal to an error, and advice to errors of the database.
 func (s *Store) failed(err error) error {
 	var busy *BusyError
 	var conflict *ConflictError
@@ -152,41 +66,84 @@ func (s *Store) failed(err error) error {
 	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.As(err, &tables),
 		errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("journal %s: %w", s.file, err)
+		return fmt.Errorf("journal %s: %w", s.name, err)
 	}
-	return fmt.Errorf("journal %s: %w. Deleting it costs the history of runs and services, and nothing else as long as there is Terraform's state: "+
-		"what is applied is in the ledgers of the nodes", s.file, err)
+	return fmt.Errorf("journal %s: %w. %s", s.name, err, s.advice())
 }
 
-// transact runs f in one transaction, which has the write lock from its start.
-func (s *Store) transact(ctx context.Context, f func(*sql.Tx) error) error {
+// transact runs f in one transaction, which has the write lock from its start. now is the time of the journal's clock.
+func (s *Store) transact(ctx context.Context, f func(tx *sql.Tx, now time.Time) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := f(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
+	var now time.Time
+	if err = s.lock(ctx, tx); err == nil {
+		now, err = s.clock(ctx, tx)
+	}
+	if err == nil {
+		err = f(tx, now)
+	}
+	if err != nil {
+		_ = tx.Rollback() // a transaction without commit changes nothing
+		return err
 	}
 	return tx.Commit()
 }
 
-// Directory has the journals of sites, a file for each.
-type Directory struct {
-	Path    string
+// Location is where the journals of sites are: in a directory, a SQLite file each, or in a PostgreSQL database, a
+// schema each.
+type Location struct {
+	Path    string // the directory
+	URL     string // of the database, which counts before the directory; it may have a password
 	Setting string // what says where it is, for errors
 }
 
-// Open opens the journal of a site, and creates it where there is none.
-func (d Directory) Open(ctx context.Context, site string) (*Store, error) {
-	file := File(d.Path, site)
+// DefaultDirectory is the directory of journals where nothing says where they are.
+const DefaultDirectory = ".slipway"
+
+// String returns what messages say of l, without a secret.
+func (l Location) String() string {
+	if l.URL != "" {
+		return "database " + shown(l.URL)
+	}
+	return fmt.Sprintf("directory %q", l.Path)
+}
+
+// Open opens the journal of a site and creates it when it is missing. It upgrades the journal of an older slipway. A
+// journal that a newer slipway wrote is an error and stays unchanged.
+func (l Location) Open(ctx context.Context, site string) (*Store, error) {
+	if l.URL != "" {
+		return openPostgres(ctx, l, site, (*Store).upgrade)
+	}
+	file := File(l.Path, site)
 	store, err := Open(ctx, file)
 	if err != nil {
-		return nil, fmt.Errorf("%w\n\nThe journal is the database %s; %s says where it is", err, file, d.Setting)
+		return nil, fmt.Errorf("%w\n\nThe journal is the database %s; %s says where it is", err, file, l.Setting)
 	}
 	return store, nil
 }
 
-// OpenExisting opens the journal of a site. The error matches [fs.ErrNotExist] when there is none.
-func (d Directory) OpenExisting(ctx context.Context, site string) (*Store, error) {
-	return OpenExisting(ctx, File(d.Path, site))
+// OpenExisting opens the journal of a site for reading and changes nothing. The error matches [fs.ErrNotExist] when
+// there is no journal, or an empty one. In the journal of an older slipway, what that slipway did not record is empty.
+func (l Location) OpenExisting(ctx context.Context, site string) (*Store, error) {
+	if l.URL != "" {
+		return openPostgres(ctx, l, site, (*Store).check)
+	}
+	return OpenExisting(ctx, File(l.Path, site))
+}
+
+// Sites returns the sites that have a journal, sorted. The error matches [fs.ErrNotExist] when there is no directory.
+func (l Location) Sites(ctx context.Context) (sites []string, err error) {
+	if l.URL != "" {
+		return postgresSites(ctx, l)
+	}
+	entries, err := os.ReadDir(l.Path)
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), extension); ok {
+			sites = append(sites, name)
+		}
+	}
+	slices.Sort(sites)
+	return sites, err
 }

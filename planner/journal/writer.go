@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,6 +48,10 @@ type Writer struct {
 	run   Run
 	fence int64
 
+	writing sync.Mutex // one transaction of the run at a time
+	tried   int64      // the heartbeat of a transaction whose end is not known, else 0
+	alive   time.Time  // of the last commit, on the clock of this process
+
 	requests chan request
 	stop     chan struct{} // closed by Finish
 	stopped  chan struct{} // closed when the loop has ended
@@ -74,22 +79,23 @@ func (s *Store) Start(ctx context.Context, run Run) (*Writer, error) {
 	run.Status = Running
 	w := &Writer{store: s, run: run, requests: make(chan request, 256), stop: make(chan struct{}),
 		stopped: make(chan struct{})}
-	err = s.whenFree(ctx, run.Site, false, func(tx *sql.Tx, _ BusyError) (err error) {
-		if w.fence, err = s.acquire(ctx, tx, run.Site, run.ID, run.Owner); err != nil {
+	err = s.whenFree(ctx, run.Site, false, func(tx *sql.Tx, now time.Time, _ BusyError) (err error) {
+		if w.fence, err = s.acquire(ctx, tx, now, run); err != nil {
 			return err
 		}
-		if err := s.abandon(ctx, tx, run.Site); err != nil {
+		if err := s.abandon(ctx, tx, now, run.Site); err != nil {
 			return err
 		}
-		w.run.Started = s.now()
+		w.run.Started = now
 		_, err = tx.ExecContext(ctx, `INSERT INTO runs (id, site, operation, owner, digest, steps, started_at, status, report)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, '')`,
-			run.ID, run.Site, run.Operation, run.Owner, run.Digest, steps, w.run.Started.UnixMilli(), run.Status)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '')`,
+			run.ID, run.Site, run.Operation, run.Owner, run.Digest, clean(string(steps)), w.run.Started.UnixMilli(), run.Status)
 		return err
 	})
 	if err != nil {
 		return nil, s.failed(err)
 	}
+	w.alive = time.Now()
 	go w.loop(context.WithoutCancel(ctx))
 	return w, nil
 }
@@ -121,19 +127,72 @@ func (w *Writer) Finish(ctx context.Context, status, report string) (err error) 
 	w.once.Do(func() {
 		close(w.stop)
 		<-w.stopped
-		err = w.store.transact(ctx, func(tx *sql.Tx) error {
-			if err := w.store.release(ctx, tx, w.run.Site, w.run.ID, w.fence); err != nil {
+		err = w.write(ctx, func(tx *sql.Tx, now time.Time) error {
+			if err := w.store.release(ctx, tx, w.run.Site); err != nil {
 				return err
 			}
-			_, err := tx.ExecContext(ctx, "UPDATE runs SET status = ?, report = ?, ended_at = ? WHERE id = ?",
-				status, report, w.store.now().UnixMilli(), w.run.ID)
+			_, err := tx.ExecContext(ctx, "UPDATE runs SET status = $1, report = $2, ended_at = $3 WHERE id = $4",
+				status, clean(report), now.UnixMilli(), w.run.ID)
 			return err
 		})
-		if err != nil {
-			err = w.store.failed(err)
-		}
+		err = w.store.failed(err)
 	})
 	return err
+}
+
+// retryTime is the time between two attempts to connect again.
+const retryTime = 200 * time.Millisecond
+
+// write runs f in a transaction that renews the lease, and fails with [ErrFenced] when another run has it. When the
+// connection is lost it tries again, until two thirds of leaseTime after the last commit: before another run may take
+// the site over. f is committed once, also when the connection is lost during the commit.
+func (w *Writer) write(ctx context.Context, f func(tx *sql.Tx, now time.Time) error) error {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	for w.tried = 0; ; {
+		err := w.attempt(ctx, f)
+		if err == nil {
+			w.alive = time.Now()
+			return nil
+		}
+		if !w.store.lost(err) || ctx.Err() != nil {
+			return err
+		}
+		if away := time.Since(w.alive); away > w.store.leaseTime*2/3 {
+			return fmt.Errorf("no connection for %s: %w", away.Round(time.Second), err)
+		}
+		select {
+		case <-time.After(retryTime):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// attempt is one transaction of write. It does nothing when the one before was committed after all.
+func (w *Writer) attempt(ctx context.Context, f func(tx *sql.Tx, now time.Time) error) error {
+	if w.store.attemptTime > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.store.attemptTime)
+		defer cancel()
+	}
+	return w.store.transact(ctx, func(tx *sql.Tx, now time.Time) error {
+		l, _, err := w.store.lease(ctx, tx, w.run.Site)
+		switch {
+		case err != nil:
+			return err
+		case l.fence == w.fence && l.heartbeat == w.tried && w.tried != 0:
+			return nil
+		case l.fence != w.fence || l.run != w.run.ID:
+			return ErrFenced
+		}
+		w.tried = max(l.heartbeat+1, now.UnixMilli())
+		if _, err := tx.ExecContext(ctx, "UPDATE leases SET heartbeat_at = $1 WHERE site = $2", w.tried,
+			w.run.Site); err != nil {
+			return err
+		}
+		return f(tx, now)
+	})
 }
 
 // loop commits requests and sends heartbeats.
@@ -147,9 +206,7 @@ func (w *Writer) loop(ctx context.Context) {
 			w.commit(ctx, w.gather(r))
 		case <-heartbeat.C:
 			// The next Record reports a lost lease.
-			_ = w.store.transact(ctx, func(tx *sql.Tx) error {
-				return w.store.renew(ctx, tx, w.run.Site, w.run.ID, w.fence)
-			})
+			_ = w.write(ctx, func(*sql.Tx, time.Time) error { return nil })
 		case <-w.stop:
 			for {
 				select {
@@ -177,49 +234,71 @@ func (w *Writer) gather(first request) []request {
 	return batch
 }
 
+// rowsLimit is the number of events of one statement, which bounds its parameters: SQLite takes 32,766.
+const rowsLimit = 512
+
 func (w *Writer) commit(ctx context.Context, batch []request) {
-	err := w.store.transact(ctx, func(tx *sql.Tx) error {
-		if err := w.store.renew(ctx, tx, w.run.Site, w.run.ID, w.fence); err != nil {
-			return err
-		}
-		insert, err := tx.PrepareContext(ctx, `INSERT INTO events
-			(run, at, kind, group_name, phase, node, resource, service, action, status, message, output, millis)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-		if err != nil {
-			return err
-		}
-		for _, r := range batch {
-			for _, e := range r.events {
-				if e.Time.IsZero() {
-					e.Time = w.store.now()
-				}
-				if _, err := insert.ExecContext(ctx, w.run.ID, e.Time.UnixMilli(), string(e.Kind), e.Group, e.Phase,
-					e.Node, e.Resource, e.Service,
-					e.Action, e.Status, head(e.Message, messageLimit), tail(e.Output,
-						outputLimit), e.Millis); err != nil {
-					return errors.Join(err, insert.Close())
-				}
+	var events []Event
+	for _, r := range batch {
+		events = append(events, r.events...)
+	}
+	err := w.write(ctx, func(tx *sql.Tx, now time.Time) error {
+		for rows := range slices.Chunk(events, rowsLimit) {
+			if err := w.insert(ctx, tx, now, rows); err != nil {
+				return err
 			}
 		}
-		return insert.Close()
+		return nil
 	})
-	if err != nil {
-		err = w.store.failed(err)
-	}
+	err = w.store.failed(err)
 	for _, r := range batch {
 		r.done <- err
 	}
 }
 
+func (w *Writer) insert(ctx context.Context, tx *sql.Tx, now time.Time, events []Event) error {
+	var statement strings.Builder
+	statement.WriteString(`INSERT INTO events
+		(run, at, kind, group_name, phase, node, resource, service, action, status, message, output, millis) VALUES`)
+	var args []any
+	for i, e := range events {
+		if e.Time.IsZero() {
+			e.Time = now
+		}
+		row := []any{w.run.ID, e.Time.UnixMilli(), string(e.Kind), clean(e.Group), e.Phase, clean(e.Node),
+			clean(e.Resource), clean(e.Service), e.Action, e.Status, head(e.Message, messageLimit),
+			tail(e.Output, outputLimit), e.Millis}
+		for k := range row {
+			separator := ", "
+			switch {
+			case k == 0 && i == 0:
+				separator = " ("
+			case k == 0:
+				separator = "), ("
+			}
+			fmt.Fprintf(&statement, "%s$%d", separator, len(args)+k+1)
+		}
+		args = append(args, row...)
+	}
+	statement.WriteString(")")
+	_, err := tx.ExecContext(ctx, statement.String(), args...)
+	return err
+}
+
+// clean returns a text without what PostgreSQL does not take: NUL and invalid UTF-8.
+func clean(s string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}
+
 // head and tail shorten a text to at most n bytes of whole characters: its start or its end.
 func head(s string, n int) string {
 	if len(s) <= n {
-		return strings.ToValidUTF8(s, "\uFFFD")
+		return clean(s)
 	}
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return strings.ToValidUTF8(s[:n], "\uFFFD")
+	return clean(s[:n])
 }
 
 func tail(s string, n int) string {
@@ -229,5 +308,5 @@ func tail(s string, n int) string {
 			s = s[1:]
 		}
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return clean(s)
 }
