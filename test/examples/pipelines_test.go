@@ -33,7 +33,7 @@ func TestPipelines(t *testing.T) {
 		matches := line.FindAllSubmatch(content, -1)
 		var used []string
 		for _, m := range matches {
-			root := command.New("test", nil)
+			root := command.New("test", nil, "")
 			cmd, args, err := root.Find(strings.Fields(strings.ReplaceAll(string(m[1]), `"`, "")))
 			if err == nil {
 				err = cmd.ParseFlags(args)
