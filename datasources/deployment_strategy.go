@@ -139,7 +139,8 @@ var (
 		"maximum_failed_nodes": types.Int64Type}}
 	rollingType = types.ObjectType{AttrTypes: map[string]attr.Type{"max_parallel": types.Int64Type,
 		"lock": types.StringType, "unlock": types.StringType, "lock_new_nodes": types.BoolType, "node_order": textsType,
-		"batches": textsType, "health_check": checkType, "soak": types.StringType, "on_failure": types.StringType}}
+		"batches": textsType, "approve": textsType, "health_check": checkType, "soak": types.StringType,
+		"on_failure": types.StringType}}
 	checkType = types.ObjectType{AttrTypes: map[string]attr.Type{"command": types.StringType,
 		"timeout": types.StringType, "retries": types.Int64Type, "interval": types.StringType}}
 	maintenanceType = types.ObjectType{AttrTypes: map[string]attr.Type{"days": textsType, "start": types.StringType,

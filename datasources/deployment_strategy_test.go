@@ -37,7 +37,7 @@ locals {
 func TestDeploymentStrategy(t *testing.T) {
 	t.Parallel()
 	const address = "data.slipway_deployment_strategy.x"
-	groups := `[{ name = "b", critical = true, selectors = [], depends_on_groups = ["a"] }, { name = "a", critical = false, selectors = [], rolling = { lock = "l", unlock = "u", lock_new_nodes = false, node_order = ["*"], batches = ["1", "50%"], health_check = { command = "true", timeout = "5s" }, soak = "1m", on_failure = "rollback" }, maintenance = { start = "22:00", end = "04:00", timezone = "UTC" } }]`
+	groups := `[{ name = "b", critical = true, selectors = [], depends_on_groups = ["a"] }, { name = "a", critical = false, selectors = [], rolling = { lock = "l", unlock = "u", lock_new_nodes = false, node_order = ["*"], batches = ["1", "50%"], approve = ["1"], health_check = { command = "true", timeout = "5s" }, soak = "1m", on_failure = "rollback" }, maintenance = { start = "22:00", end = "04:00", timezone = "UTC" } }]`
 	run(t, resource.TestStep{
 		Config: airship + "data \"slipway_deployment_strategy\" \"x\" { documents = [local.airship] }",
 		ConfigStateChecks: []statecheck.StateCheck{
@@ -55,7 +55,8 @@ func TestDeploymentStrategy(t *testing.T) {
 		ConfigStateChecks: []statecheck.StateCheck{
 			is(address, at("order"), list("a", "b")), is(address, at("groups", 0, "name"), exact("b")), is(address, at("groups", 1, "rolling", "lock_new_nodes"), knownvalue.Bool(false)),
 			is(address, at("groups", 1, "rolling", "node_order"), list("*")),
-			is(address, at("groups", 1, "rolling", "batches"), list("1", "50%")), is(address, at("groups", 1, "rolling", "soak"), exact("1m")), is(address, at("groups", 1, "rolling", "on_failure"), exact("rollback")),
+			is(address, at("groups", 1, "rolling", "batches"), list("1", "50%")), is(address, at("groups", 1, "rolling", "approve"), list("1")),
+			is(address, at("groups", 1, "rolling", "soak"), exact("1m")), is(address, at("groups", 1, "rolling", "on_failure"), exact("rollback")),
 			is(address, at("groups", 1, "rolling", "health_check", "timeout"), exact("5s")),
 			is(address, at("groups", 1, "maintenance", "end"), exact("04:00")),
 		},

@@ -21,8 +21,20 @@ func (p *Plan) SetBatches(groups []site.Group) {
 		if at < 0 || groups[at].Rolling == nil {
 			continue
 		}
-		p.Groups[i].Batches = groups[at].Rolling.Split(p.InBatches(g.Name))
+		batches, pauses := groups[at].Rolling.Split(p.InBatches(g.Name))
+		if last := len(pauses) - 1; last >= 0 && pauses[last] == len(batches) && !p.followsBatches(g.Name) {
+			pauses = pauses[:last]
+		}
+		p.Groups[i].Batches, p.Groups[i].Pauses = batches, pauses
 	}
+}
+
+// followsBatches reports whether anything of a group runs once, after its last batch.
+func (p *Plan) followsBatches(group string) bool {
+	return slices.ContainsFunc(p.Phases, func(ph Phase) bool {
+		return ph.Group == group && (ph.TaskGroup == task.Cluster ||
+			slices.ContainsFunc(ph.Tasks, func(t task.Task) bool { return t.Node == "" }))
+	})
 }
 
 // batchOf returns the batch of a node, from 1; 0 when it is in none.
@@ -143,8 +155,12 @@ func (g Group) describeBatches(nodes []string) (lines []string) {
 		}
 		line := fmt.Sprintf("%s: batch %d of %d: %s (%s)", g.title(), i+1, len(g.Batches), count(len(batch), "node"),
 			list(batch))
-		if len(g.Then) > 0 {
-			line += ", then " + strings.Join(g.Then, ", ")
+		after := g.Then
+		if slices.Contains(g.Pauses, i+1) {
+			after = append(slices.Clone(after), "pause for approval")
+		}
+		if len(after) > 0 {
+			line += ", then " + strings.Join(after, ", ")
 		}
 		lines = append(lines, line)
 	}

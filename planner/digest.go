@@ -109,6 +109,10 @@ func (d *digester) group(g Group, s site.Group) {
 			for _, batch := range g.Batches {
 				d.list(batch)
 			}
+			for _, batch := range g.Pauses {
+				d.text("pause")
+				d.number(int64(batch))
+			}
 			d.number(int64(r.Soak))
 			if h := r.HealthCheck; h != nil {
 				d.text(h.Command)

@@ -86,6 +86,7 @@ type Group struct {
 	// nil: all at once.
 	Batches [][]string
 	Then    []string // what follows each batch, in words
+	Pauses  []int    // the batches, from 1, after which the run waits for approval
 
 	Maintenance string // its maintenance window, in words; empty: it has none
 

@@ -149,7 +149,7 @@ func (p *Plan) LeaveOutBatches(open func(Group) bool) {
 	p.Groups = slices.Clone(p.Groups)
 	for i, g := range p.Groups {
 		if open(g) {
-			p.Groups[i].Batches = nil
+			p.Groups[i].Batches, p.Groups[i].Pauses = nil, nil
 		}
 	}
 }

@@ -66,6 +66,9 @@ func groupSchema() schema.Schema {
 					"batches": schema.ListAttribute{Optional: true, ElementType: types.StringType,
 						Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.SizeAtLeast(1)},
 						MarkdownDescription: "Cumulative shares of the nodes that the group works on, sorted by name: numbers such as `\"1\"` and percentages such as `\"10%\"`, rounded up, each larger than the one before. Each batch ends, with its `health_check` and `soak`, before the next one starts; what the last share leaves is one more batch. A batch of which fewer nodes succeed than `percent_successful_nodes` says (all, where it is not given) fails the group, and is its last. All nodes are prepared before the first batch."},
+					"approve": schema.ListAttribute{Optional: true, ElementType: types.StringType,
+						Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.SizeAtLeast(1), listvalidator.UniqueValues()},
+						MarkdownDescription: "Those of `batches` after which the run waits for approval: the companion's `runs approve RUN`. `\"100%\"` waits before what runs once for all nodes. A batch is approved after its `health_check` and `soak`, and the wait does not count towards `deploy_timeout`."},
 					"health_check": schema.SingleNestedAttribute{Optional: true,
 						MarkdownDescription: "Command that says whether a node works. It is run on each node after its tasks and `unlock`, and again after `soak`; a node on which it fails has failed.",
 						Attributes: map[string]schema.Attribute{

@@ -1,6 +1,7 @@
 package resources_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -615,6 +616,135 @@ func TestTextBatches(t *testing.T) {
 		}
 
 	}
+}
+
+// companion runs the companion on the journal of a sandbox. It must end with a status; what it printed is returned.
+func (s *sandbox) companion(status int, args ...string) string {
+	s.t.Helper()
+	cmd := s.companionCommand(args...)
+	out, _ := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != status {
+		s.t.Fatalf("%v ended with status %d:\n%s", args, got, out)
+	}
+	return string(out)
+}
+
+func (s *sandbox) companionCommand(args ...string) *exec.Cmd {
+	binary := filepath.Join(filepath.Dir(os.Getenv("SLIPWAY_MIRROR")), "terraform-provider-slipway")
+	return exec.CommandContext(s.t.Context(), binary, append(args, "--journal-directory", filepath.Join(s.dir, "journal"))...)
+}
+
+// waiting returns the run that waits for approval, once it does.
+func (s *sandbox) waiting() string {
+	s.t.Helper()
+	watch := s.companionCommand("watch")
+	printed, err := watch.StdoutPipe()
+	if err != nil || watch.Start() != nil {
+		s.t.Fatal(err)
+	}
+	defer func() {
+		_ = watch.Process.Kill()
+		_ = watch.Wait()
+	}()
+	paused := regexp.MustCompile(`paused .*is done and waits for approval: terraform-provider-slipway runs approve (\S+)`)
+	for lines := bufio.NewScanner(printed); lines.Scan(); {
+		if found := paused.FindStringSubmatch(lines.Text()); found != nil {
+			return found[1]
+		}
+	}
+	s.t.Fatal("the run did not wait for approval")
+	return ""
+}
+
+// A run waits after a batch until a person approves it from another process, and for no other batch. It can also be
+// paused, cancelled and interrupted.
+func TestTextApproval(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c")
+	c := newCommandLine(t)
+	config := func(approve, content, more string) string {
+		group := "resource \"slipway_group\" \"all\" {\n  name = \"all\"\n  critical = true\n  selectors = []\n" +
+			"  rolling = { batches = [\"1\"], approve = [" + approve + "] }\n}\n"
+		return s.config([]string{"a", "b", "c"}, []string{"app"},
+			group+files("app", map[string]string{"/etc/app": content}), "  groups = [slipway_group.all]\n"+more)
+	}
+	for want, wrong := range map[string]string{
+		`rolling.approve[0]: there is no batch "2"; give one of batches, or "100%"`: config(`"2"`, "x\n", ""),
+		`rolling.approve: a run with approval = "end" of the deployment cannot`:     config(`"1"`, "x\n", `  approval = "end"`),
+	} {
+		c.configure(wrong)
+		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	c.configure(config(`"1", "100%"`, "x\n", ""))
+	c.shows(c.changes(), 1, []string{
+		"all (critical): prepare 3 nodes (a, b, c); no further batch is started once one has failed",
+		"all (critical): batch 1 of 2: 1 node (a), then pause for approval", "all (critical): batch 2 of 2: 2 nodes (b, c)",
+		"all (critical): each batch: node phase, 1 node at a time: 3 changes on 3 nodes: create file[/etc/app] on 3",
+	}, "a", "b", "c")
+	apply := func() (*exec.Cmd, *bytes.Buffer, string) {
+		t.Helper()
+		cmd, out := c.command("apply", "-auto-approve", "-input=false", "-no-color")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, out, s.waiting()
+	}
+	cmd, out, run := apply()
+	if s.content("a", "etc/app") != "x\n" || s.content("b", "etc/app") != "-" {
+		t.Fatalf("the run did not wait after the canary: %s", out)
+	}
+	for want, args := range map[string][]string{
+		"no such batch waits for approval in the run " + run + "; waiting are: batch 1 of group all": {"--batch", "2"},
+		"waiting are: batch 1 of group all": {"--group", "none"},
+	} {
+		if text := s.companion(2, append([]string{"runs", "approve", run}, args...)...); !strings.Contains(text, want) {
+			t.Errorf("no %q in: %s", want, text)
+		}
+	}
+	if text := s.companion(2, "runs", "resume", run); !strings.Contains(text, "is not paused") {
+		t.Errorf("a run that is not paused is resumed: %s", text)
+	}
+	s.companion(0, "runs", "pause", run)
+	s.companion(0, "runs", "approve", run, "--why", "the canary works")
+	if text := s.companion(2, "runs", "approve", run); !strings.Contains(text, "waits for no approval") {
+		t.Errorf("a batch is approved twice: %s", text)
+	}
+	s.companion(0, "runs", "resume", run)
+	if err := cmd.Wait(); err != nil || s.content("c", "etc/app") != "x\n" {
+		t.Errorf("the run did not go on: %v\n%s", err, out)
+	}
+	if text := s.companion(2, "runs", "cancel", run); !strings.Contains(text, "is succeeded; only an active run") {
+		t.Errorf("a run that ended is cancelled: %s", text)
+	}
+	if text := s.companion(0, "report", run, "-o", "json"); !strings.Contains(text, "@") || !strings.Contains(text, ": the canary works") {
+		t.Errorf("the report does not say who approved, and why:\n%s", text)
+	}
+	c.empty()
+
+	c.configure(config(`"1"`, "y\n", ""))
+	cmd, out, run = apply()
+	s.companion(0, "runs", "cancel", run, "--why", "it breaks")
+	if text := unwrapped(out.String()); cmd.Wait() == nil {
+		t.Errorf("a cancelled run succeeded:\n%s", text)
+	}
+	for _, text := range []string{unwrapped(out.String()), s.companion(0, "report", run)} {
+		if !strings.Contains(text, "the run was cancelled by ") || !strings.Contains(text, ": it breaks") {
+			t.Errorf("the report does not say who cancelled the run, and why:\n%s", text)
+		}
+	}
+	cmd, out, _ = apply()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Wait() == nil || !strings.Contains(unwrapped(out.String()), "interrupted") {
+		t.Errorf("an interrupt does not end a run that waits:\n%s", out)
+	}
+	if s.content("a", "etc/app") != "y\n" || s.content("b", "etc/app") != "y\n" || s.content("c", "etc/app") != "x\n" {
+		t.Error("not one node after the other was changed")
+	}
+	c.run(0, "apply", "-auto-approve", "-input=false", "-no-color") // one node is left, and nothing follows it
+	c.empty()
 }
 
 // A plan shows maintenance windows. Outside of one, an apply that may not wait ends as paused, and the next plan shows

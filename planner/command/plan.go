@@ -113,6 +113,7 @@ type groupJSON struct {
 	MaxParallel int        `json:"max_parallel,omitempty"`
 	Unlocked    []string   `json:"unlocked,omitempty"`
 	Batches     [][]string `json:"batches,omitempty"` // the nodes of each, in the order of the run
+	Pauses      []int      `json:"pauses,omitempty"`  // the batches, from 1, after which the run waits for approval
 	After       []string   `json:"after,omitempty"`   // groups that come first, never at the same time, because of tasks
 }
 
@@ -141,7 +142,7 @@ func describePlan(made *engine.Planned, note string, warnings invalid.Errors) pl
 	}
 	for _, g := range p.Groups {
 		out.Groups = append(out.Groups, groupJSON{g.Name, g.Critical, orEmpty(g.Members), orEmpty(g.Owned),
-			g.MaxParallel, g.Unlocked, g.Batches, g.After})
+			g.MaxParallel, g.Unlocked, g.Batches, g.Pauses, g.After})
 	}
 	for _, phase := range p.Phases {
 		j := phaseJSON{TaskGroup: string(phase.TaskGroup), Group: phase.Group, Tasks: []taskJSON{}}

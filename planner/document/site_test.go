@@ -31,7 +31,7 @@ groups:
     depends_on_groups: [db]
     selectors: [{node_tags: [web]}]
     success_criteria: {percent_successful_nodes: 50}
-    rolling: {lock: drain, unlock: undrain, lock_new_nodes: false, node_order: [web1, "*"], batches: ["1", "10%"], health_check: {command: works, timeout: 5s, retries: 2, interval: 1s}, soak: 10m, on_failure: rollback}
+    rolling: {lock: drain, unlock: undrain, lock_new_nodes: false, node_order: [web1, "*"], batches: ["1", "10%"], approve: ["1"], health_check: {command: works, timeout: 5s, retries: 2, interval: 1s}, soak: 10m, on_failure: rollback}
     maintenance: {days: [sat], start: "22:00", end: "04:00", timezone: Europe/London}
     prepare_timeout: 10m
     deploy_timeout: 2h
@@ -72,7 +72,7 @@ func lon1Site() site.Site {
 				Selectors:       site.Selectors{{NodeTags: []string{"web"}}},
 				SuccessCriteria: &site.SuccessCriteria{PercentSuccessfulNodes: number(50)}, Rolling: &site.Rolling{
 					MaxParallel: 1, Lock: "drain", Unlock: "undrain", SpareNew: true,
-					NodeOrder: []string{"web1", "*"}, Batches: []string{"1", "10%"}, Soak: 10 * time.Minute, OnFailure: site.OnFailureRollback,
+					NodeOrder: []string{"web1", "*"}, Batches: []string{"1", "10%"}, Approve: []string{"1"}, Soak: 10 * time.Minute, OnFailure: site.OnFailureRollback,
 					HealthCheck: &site.HealthCheck{Command: "works", Timeout: 5 * time.Second, Retries: 2, Interval: time.Second}},
 				PrepareTimeout: 10 * time.Minute, DeployTimeout: 2 * time.Hour,
 				Maintenance: &site.Maintenance{Days: []string{"sat"}, Start: "22:00", End: "04:00", Timezone: "Europe/London"}},

@@ -77,15 +77,24 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	return found[0], nil
 }
 
-// Events returns the events of a run after a sequence number, oldest first, at most limit of them.
-func (s *Store) Events(ctx context.Context, run string, after int64, limit int) ([]Recorded, error) {
+// Events returns the events of a run after a sequence number, oldest first, at most limit of them; of some kinds only,
+// where kinds are given.
+func (s *Store) Events(ctx context.Context, run string, after int64, limit int, kinds ...Kind) ([]Recorded, error) {
+	only, args := "", []any{run, after, limit}
+	for i, k := range kinds {
+		args = append(args, string(k))
+		only += fmt.Sprintf("%s$%d", map[bool]string{true: " AND kind IN (", false: ", "}[i == 0], len(args))
+	}
+	if only != "" {
+		only += ")"
+	}
 	service := "service"
 	if s.schema < withServices {
 		service = "''"
 	}
 	rows, err := s.db.QueryContext(ctx, `SELECT seq, at, kind, group_name, phase, node, resource, `+service+`, action,
 		status, message, output, millis
-		FROM events WHERE run = $1 AND seq > $2 ORDER BY seq LIMIT $3`, run, after, limit)
+		FROM events WHERE run = $1 AND seq > $2`+only+` ORDER BY seq LIMIT $3`, args...)
 	if err != nil {
 		return nil, s.failed(err)
 	}
@@ -140,7 +149,17 @@ const (
 	PhaseFinished Kind = "phase_finished"
 	GroupFinished Kind = "group_finished"
 	RunFinished   Kind = "run_finished"
-	Note          Kind = "note" // something a person should know: a forgotten node, a failed unlock
+	Paused        Kind = "paused"  // a batch of a group is done, and waits for approval of the plan with the digest in Output
+	Decided       Kind = "decided" // by a person, while the run was active: an Action
+	Note          Kind = "note"    // something a person should know: a forgotten node, a failed unlock
+)
+
+// Actions of events of the kind Decided.
+const (
+	Approve = "approve" // of a batch, for the plan with the digest in Output
+	Hold    = "pause"
+	Resume  = "resume"
+	Cancel  = "cancel"
 )
 
 // TextChanged is the message of a task that changed a text. The output of its event is then a unified diff.
@@ -148,12 +167,13 @@ const TextChanged = "content"
 
 // Event is one thing that happened in a run. It contains no secret.
 type Event struct {
-	Time     time.Time `json:"time"`
-	Kind     Kind      `json:"kind"`
-	Group    string    `json:"group,omitempty"` // deployment group
-	Phase    int       `json:"phase,omitempty"` // number of the phase in the plan, from 1; 0 outside
-	Node     string    `json:"node,omitempty"`
-	Resource string    `json:"resource,omitempty"` // type[title]
+	Time  time.Time `json:"time"`
+	Kind  Kind      `json:"kind"`
+	Group string    `json:"group,omitempty"` // deployment group
+	// number of the phase in the plan, from 1; 0 outside. Of Paused and Decided: of the batch
+	Phase    int    `json:"phase,omitempty"`
+	Node     string `json:"node,omitempty"`
+	Resource string `json:"resource,omitempty"` // type[title]
 	// the service that the task belongs to; empty in journals of schema 1
 	Service string `json:"service,omitempty"`
 	Action  string `json:"action,omitempty"`  // task.Action

@@ -51,6 +51,7 @@ type Writer struct {
 	writing sync.Mutex // one transaction of the run at a time
 	tried   int64      // the heartbeat of a transaction whose end is not known, else 0
 	alive   time.Time  // of the last commit, on the clock of this process
+	looked  int64      // the last event that Decisions has looked at
 
 	requests chan request
 	stop     chan struct{} // closed by Finish
@@ -244,7 +245,7 @@ func (w *Writer) commit(ctx context.Context, batch []request) {
 	}
 	err := w.write(ctx, func(tx *sql.Tx, now time.Time) error {
 		for rows := range slices.Chunk(events, rowsLimit) {
-			if err := w.insert(ctx, tx, now, rows); err != nil {
+			if err := insert(ctx, tx, w.run.ID, now, rows); err != nil {
 				return err
 			}
 		}
@@ -256,7 +257,8 @@ func (w *Writer) commit(ctx context.Context, batch []request) {
 	}
 }
 
-func (w *Writer) insert(ctx context.Context, tx *sql.Tx, now time.Time, events []Event) error {
+// insert adds events of a run.
+func insert(ctx context.Context, tx *sql.Tx, run string, now time.Time, events []Event) error {
 	var statement strings.Builder
 	statement.WriteString(`INSERT INTO events
 		(run, at, kind, group_name, phase, node, resource, service, action, status, message, output, millis) VALUES`)
@@ -265,7 +267,7 @@ func (w *Writer) insert(ctx context.Context, tx *sql.Tx, now time.Time, events [
 		if e.Time.IsZero() {
 			e.Time = now
 		}
-		row := []any{w.run.ID, e.Time.UnixMilli(), string(e.Kind), clean(e.Group), e.Phase, clean(e.Node),
+		row := []any{run, e.Time.UnixMilli(), string(e.Kind), clean(e.Group), e.Phase, clean(e.Node),
 			clean(e.Resource), clean(e.Service), e.Action, e.Status, head(e.Message, messageLimit),
 			tail(e.Output, outputLimit), e.Millis}
 		for k := range row {
@@ -288,6 +290,40 @@ func (w *Writer) insert(ctx context.Context, tx *sql.Tx, now time.Time, events [
 // clean returns a text without what PostgreSQL does not take: NUL and invalid UTF-8.
 func clean(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}
+
+// Decisions returns what persons have decided about the run since the last call, oldest first. It is for one goroutine.
+func (w *Writer) Decisions(ctx context.Context) (decisions []Recorded, err error) {
+	last := w.looked
+	err = w.store.db.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events WHERE run = $1", w.run.ID).Scan(&last)
+	if err == nil && last > w.looked {
+		decisions, err = w.store.Events(ctx, w.run.ID, w.looked, batchLimit, Decided)
+	}
+	if err != nil {
+		return nil, w.store.failed(err)
+	}
+	if n := len(decisions); n > 0 {
+		last = max(last, decisions[n-1].Seq)
+	}
+	w.looked = last
+	return decisions, nil
+}
+
+// Decide records what a person decides about an active run, from another process than that of the run.
+func (s *Store) Decide(ctx context.Context, run string, e Event) error {
+	active := 0
+	err := s.transact(ctx, func(tx *sql.Tx, now time.Time) error {
+		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM leases WHERE run = $1", run).Scan(&active)
+		if err != nil || active == 0 {
+			return err
+		}
+		e.Kind = Decided
+		return insert(ctx, tx, run, now, []Event{e})
+	})
+	if err == nil && active == 0 {
+		return fmt.Errorf("the run %s has ended", run)
+	}
+	return s.failed(err)
 }
 
 // head and tail shorten a text to at most n bytes of whole characters: its start or its end.

@@ -36,12 +36,14 @@ type driver struct {
 	losses       chan loss
 	next         run.Event // one that was received, and not handled yet
 	wake         <-chan time.Time
-	stopped      bool            // the machine knows that the run is stopped
-	gaveUp       bool            // and that running sessions were given up
-	lost         map[run.ID]loss // sessions that wait for what the machine says of them
-	report       Report          // of the pass
-	whole        Report          // of the run, up to the end of the last pass
-	refused      error           // why a pass could not be driven
+	polls        <-chan time.Time // when to look what a person decided
+	decided      []run.Event      // by a person, not handled yet
+	stopped      bool             // the machine knows that the run is stopped
+	gaveUp       bool             // and that running sessions were given up
+	lost         map[run.ID]loss  // sessions that wait for what the machine says of them
+	report       Report           // of the pass
+	whole        Report           // of the run, up to the end of the last pass
+	refused      error            // why a pass could not be driven
 	removed      map[string]TearDownNode
 	actionsKnown map[string]bool // nodes whose ledger has their actions
 	callFailed   map[string]bool // callbacks by name
@@ -91,6 +93,11 @@ func (d *driver) close() error {
 // drive runs the program until the machine says that it is over.
 func (d *driver) drive() *run.Report {
 	m := run.New(d.program)
+	if d.Decisions != nil {
+		ticker := time.NewTicker(pollInterval)
+		defer ticker.Stop()
+		d.polls = ticker.C
+	}
 	for d.next = (run.Event{Kind: run.Begin}); ; {
 		e := d.event()
 		e.Twice = d.Machines.twice()
@@ -115,6 +122,9 @@ func (d *driver) event() run.Event {
 	if d.gaveUp {
 		running = nil
 	}
+	if d.next.Kind == "" && len(d.decided) > 0 {
+		d.next, d.decided = d.decided[0], d.decided[1:]
+	}
 	if d.next.Kind == "" {
 		select {
 		case e := <-d.endings:
@@ -123,6 +133,8 @@ func (d *driver) event() run.Event {
 			d.next, d.lost[l.id] = run.Event{Kind: run.Lost, ID: l.id}, l
 		case <-d.wake:
 			d.next, d.wake = run.Event{Kind: run.Woken}, nil
+		case <-d.polls:
+			d.decide()
 		case <-stopping:
 		case <-running:
 		}
@@ -138,6 +150,33 @@ func (d *driver) event() run.Event {
 	e := d.next
 	d.next = run.Event{}
 	return e
+}
+
+// pollInterval is how often a run looks what persons have decided about it.
+const pollInterval = time.Second
+
+// decide takes what persons have decided. Approval is for the plan that it was given for: another pass of the run has
+// another one. When the journal cannot be read, the next poll tries again.
+func (d *driver) decide() {
+	decisions, err := d.Decisions.Decisions(context.WithoutCancel(d.cancellation.stopping))
+	if err != nil {
+		return
+	}
+	for _, e := range decisions {
+		switch e.Action {
+		case journal.Approve:
+			if d.plan != nil && e.Output == d.plan.Digest {
+				d.decided = append(d.decided, run.Event{Kind: run.Approve, Group: e.Group, Batch: e.Phase})
+			}
+		case journal.Hold:
+			d.decided = append(d.decided, run.Event{Kind: run.Hold})
+		case journal.Resume:
+			d.decided = append(d.decided, run.Event{Kind: run.Resume})
+		case journal.Cancel:
+			d.warn("", "", "the run was cancelled "+e.Message)
+			d.cancellation.stop(fmt.Errorf("%w: cancelled %s", run.ErrInterrupted, e.Message))
+		}
+	}
 }
 
 // execute executes a command.
@@ -170,6 +209,10 @@ func (d *driver) execute(c run.Command) {
 		return
 	case run.Pause:
 		e.Kind = journal.Note
+		if c.Batch > 0 {
+			e.Kind, e.Phase, e.Output = journal.Paused, c.Batch, d.plan.Digest
+			e.Message += ": terraform-provider-slipway runs approve " + d.RunID
+		}
 	case run.Removed:
 		e.Kind, e.Status, e.Message = journal.NodeFinished, string(c.Removal), d.tornDown(c).Message
 	case run.Depart:

@@ -36,15 +36,22 @@ type Recorder interface {
 	Record(ctx context.Context, events ...journal.Event) error
 }
 
+// Decisions are what persons decide about one run while it runs.
+type Decisions interface {
+	// Decisions returns those since the last call, oldest first. It is called by one goroutine.
+	Decisions(ctx context.Context) ([]journal.Recorded, error)
+}
+
 // Options say how a plan is driven.
 type Options struct {
-	Executor    Executor // required
-	Recorder    Recorder // required by Run and TearDown
-	RunID       string   // required by Run and TearDown: recorded in the ledgers
-	Caller      Caller   // required by Run when the plan holds callbacks
-	Parallelism int      // active nodes at once; 0 is 10
-	Owner       string   // lineage of the state that has the site; empty for Terraform's (converge.Manifest)
-	TakeOver    string   // the owner from which the site is taken over
+	Executor    Executor  // required
+	Recorder    Recorder  // required by Run and TearDown
+	Decisions   Decisions // nil: nobody decides anything
+	RunID       string    // required by Run and TearDown: recorded in the ledgers
+	Caller      Caller    // required by Run when the plan holds callbacks
+	Parallelism int       // active nodes at once; 0 is 10
+	Owner       string    // lineage of the state that has the site; empty for Terraform's (converge.Manifest)
+	TakeOver    string    // the owner from which the site is taken over
 	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other, share no node
 	// and have no tasks that require each other's or read what their callbacks return ([planner.Group.After]); 0 is 1.
 	ParallelGroups int

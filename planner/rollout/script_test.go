@@ -20,6 +20,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -44,6 +45,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	machine NODE OTHER              it is the machine of another node
 //	new NODE                        no earlier run saw which machine it is
 //	slow NODE KIND DURATION         how long its session takes
+//	decide DURATION ACTION [GROUP BATCH [DIGEST]]  what a person decides after that time, from another process
 //	cut after DURATION              the caller's context ends; "cut now": before the run
 //	apply [parallelism [grace [groups]]]  runs the plan; the report is on stdout
 //	survey, destroy                 likewise
@@ -63,7 +65,7 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(e.WorkDir, "seed.yaml"), seed, 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"model": model, "fail": fail, "slow": slow, "cut": cut, "apply": apply, "survey": survey, "destroy": destroy,
+			"model": model, "fail": fail, "slow": slow, "cut": cut, "decide": decide, "apply": apply, "survey": survey, "destroy": destroy,
 			"events": func(ts *testscript.TestScript, _ bool,
 				args []string) {
 				show(ts, on(ts).diary.lines(args...))
@@ -117,10 +119,45 @@ type stage struct {
 	plan     *planner.Plan
 	departed map[string]site.Node
 	// the machines that departed nodes were when they were last seen; else those that they are
-	was    map[string]string
-	fresh  []string       // nodes of which no earlier run saw which machine they are
-	cut    *time.Duration // when the caller's context ends
-	report rollout.Report
+	was     map[string]string
+	fresh   []string       // nodes of which no earlier run saw which machine they are
+	cut     *time.Duration // when the caller's context ends
+	report  rollout.Report
+	persons *persons // nil: nobody decides anything
+}
+
+// persons are what persons decide about a run.
+type persons struct {
+	from      time.Time
+	decisions []journal.Recorded // with the time since from
+}
+
+// Decisions returns those whose time has come.
+func (p *persons) Decisions(context.Context) (due []journal.Recorded, err error) {
+	for len(p.decisions) > 0 && time.Since(p.from) >= time.Duration(p.decisions[0].Millis)*time.Millisecond {
+		due, p.decisions = append(due, p.decisions[0]), p.decisions[1:]
+	}
+	return due, nil
+}
+
+func decide(ts *testscript.TestScript, _ bool, args []string) {
+	after, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	e := journal.Recorded{Event: journal.Event{Action: args[1], Message: "by ann: why not", Millis: after.Milliseconds(),
+		Output: "d1"}}
+	if len(args) > 2 {
+		e.Group = args[2]
+		e.Phase, err = strconv.Atoi(args[3])
+		ts.Check(err)
+	}
+	if len(args) > 4 {
+		e.Output = args[4]
+	}
+	s := on(ts)
+	if s.persons == nil {
+		s.persons = &persons{}
+	}
+	s.persons.decisions = append(s.persons.decisions, e)
 }
 
 func on(ts *testscript.TestScript) *stage { return ts.Value(scene{}).(*stage) }
@@ -153,6 +190,7 @@ type document struct {
 		DeployTimeout  time.Duration `yaml:"deploy_timeout"`
 		OnShortfall    string        `yaml:"on_shortfall"`
 		Batches        []string
+		Approve        []string
 		Check          bool // a health check
 		Soak           time.Duration
 		OnFailure      string `yaml:"on_failure"`
@@ -196,7 +234,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		if g.Rolling > 0 {
 			group.Rolling = &site.Rolling{MaxParallel: g.Rolling, Lock: "drain", Unlock: "undrain", Batches: g.Batches,
-				Soak: g.Soak, OnFailure: g.OnFailure}
+				Approve: g.Approve, Soak: g.Soak, OnFailure: g.OnFailure}
 		}
 		if g.Check {
 			group.Rolling.HealthCheck = &site.HealthCheck{Command: "works"}
@@ -351,6 +389,9 @@ func (s *stage) bubble(args []string, work func(context.Context, rollout.Options
 		o.ParallelGroups, _ = strconv.Atoi(args[2])
 	}
 	synctest.Test(s.t, func(t *testing.T) {
+		if s.persons != nil {
+			s.persons.from, o.Decisions = time.Now(), s.persons
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		switch {

@@ -107,6 +107,30 @@ func (m *Machine) startBatch(c *call, batch int) {
 	m.brake(c)
 }
 
+// unapproved reports whether the next batch of a call, or what comes after the last one, waits for the approval of the
+// batch before.
+func (m *Machine) unapproved(c *call) bool {
+	left := func(r round) bool {
+		return slices.ContainsFunc(r.chains, func(ch *chain) bool { return m.goesOn(c, ch) })
+	}
+	next := slices.IndexFunc(c.rounds, func(r round) bool { return r.chains == nil || left(r) })
+	if next < 0 || c.rounds[next].chains != nil || m.stopped {
+		return false
+	}
+	g, done := c.group, c.rounds[next].batch-1
+	if done < 0 {
+		done = len(g.Batches)
+	}
+	if done == 0 || c.approved >= done || !slices.Contains(g.Pauses, done) || !slices.ContainsFunc(c.rounds, left) {
+		return false
+	}
+	if c.asked < done {
+		c.asked = done
+		m.do(Command{Kind: Pause, Group: g.Name, Batch: done, Text: c.batchName() + " is done and waits for approval"})
+	}
+	return true
+}
+
 // inBatch reports whether a node is in the batch under way.
 func (c *call) inBatch(node string) bool {
 	if c.batch == 0 {

@@ -37,11 +37,14 @@ type call struct {
 	idle      int             // members of the group that are locked, or may be, while nobody works on them
 	left      []string        // nodes that the brake of the group, or its maintenance window, keeps from being started
 	braked    bool
-	paused    bool            // something was left for another run
-	closed    time.Time       // since when the maintenance window of its group is known to be closed; zero: it is open
-	batch     int             // of the group, from 1; 0: before the first or after the last
-	sound     int             // nodes of the batch that have not failed
-	changed   map[string]bool // nodes that a session of the call may have changed
+	paused    bool // something was left for another run
+	asked     int  // the last batch for which it waits, or waited, for approval
+	approved  int  // the last batch that was approved
+	// since when the maintenance window of its group is known to be closed, or the run to be held; zero: neither
+	closed  time.Time
+	batch   int             // of the group, from 1; 0: before the first or after the last
+	sound   int             // nodes of the batch that have not failed
+	changed map[string]bool // nodes that a session of the call may have changed
 }
 
 // round is a part of a call: it begins when the one before it is over.
@@ -134,13 +137,13 @@ func (m *Machine) work(c *call) bool {
 	if !c.closed.IsZero() {
 		c.until, c.closed = c.until.Add(m.at.Sub(c.closed)), time.Time{}
 	}
-	if at, _ := m.opens(c.groupName()); at.After(m.at) {
+	if at, _ := m.opens(c.groupName()); at.After(m.at) || m.held {
 		c.closed = m.at
 	}
 	for {
 		if m.brake(c); c.now == nil {
 			switch {
-			case m.waitsForRound(c):
+			case m.waitsForRound(c), m.unapproved(c):
 				return false
 			case !m.nextRound(c):
 				return true

@@ -55,6 +55,7 @@ type Group struct {
 	Order      map[string]int  // its nodes -> their index in the order in which they are locked; others come behind
 	Spared     map[string]bool // its nodes that are worked on without lock and unlock (litp.md 81)
 	Batches    [][]string      // its nodes, sorted; nil: it has none
+	Pauses     []int           // the batches, from 1, that wait for approval when they are done
 }
 
 // Phase is a phase outside of groups.
@@ -206,7 +207,7 @@ func (c compiler) planned(s site.Site, p *planner.Plan, groups []site.Group) err
 			return fmt.Errorf("group %q has the members %q in the plan and %q in the site; make a new plan", g.Name,
 				g.Members, members)
 		}
-		out := Group{Group: c.groups[g.Name], Members: g.Members, Owned: g.Owned, After: g.After, Batches: g.Batches,
+		out := Group{Group: c.groups[g.Name], Members: g.Members, Owned: g.Owned, After: g.After, Batches: g.Batches, Pauses: g.Pauses,
 			Order: make(map[string]int, len(g.Order)), Spared: make(map[string]bool, len(g.Unlocked))}
 		out.Selectors = nil
 		for i, node := range g.Order {

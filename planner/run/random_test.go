@@ -51,13 +51,16 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 			if chance(60) {
 				g.Rolling.Batches = [][]string{{"1", "10%", "50%", "100%"}, {"2", "40%"}, {"100%"}, nil}[r.IntN(4)]
 			}
+			if g.Rolling.Batches != nil && chance(40) {
+				g.Rolling.Approve = []string{g.Rolling.Batches[r.IntN(len(g.Rolling.Batches))]}
+			}
 			if chance(50) {
 				g.Rolling.HealthCheck = &site.HealthCheck{Command: "works"}
 			}
 			if chance(40) {
 				g.Rolling.Soak = time.Duration(1+r.IntN(100)) * time.Minute
 			}
-			if g.Rolling.Split([]string{"a"}) != nil && chance(50) {
+			if one, _ := g.Rolling.Split([]string{"a"}); one != nil && chance(50) {
 				g.Rolling.OnFailure = site.OnFailureRollback
 			}
 		}
@@ -135,6 +138,9 @@ type world struct {
 	spent   map[string]bool // nodes that failed, in any pass
 	stopped bool
 	gaveUp  bool
+	asked   map[string]int // group -> the last batch that waited for approval
+	given   map[string]int // group -> the last batch that was approved
+	held    bool
 	wake    time.Time // zero: no timer is set
 	again   time.Time // when the session that was lost last is tried again
 	report  *Report   // of the pass that is over
@@ -181,6 +187,13 @@ func (w *world) take(commands []Command) {
 			w.report, w.over = c.Report, true
 		case Fail:
 			w.failed[c.Node], w.spent[c.Node], w.refused[c.Node] = true, true, true
+		case Pause:
+			if c.Batch > 0 {
+				w.given[c.Group] = c.Batch - 1 // another pass asks again
+				if w.asked[c.Group] = c.Batch; !slices.Contains(w.groups[c.Group].Pauses, c.Batch) {
+					w.wrong("%s asks for approval of batch %d", c.Group, c.Batch)
+				}
+			}
 		case Wake:
 			if !c.Until.After(w.clock) || w.program.EndAtPause && c.Until.After(w.again) {
 				w.wrong("a timer for %s is set at %s", c.Until, w.clock)
@@ -200,7 +213,8 @@ func (w *world) take(commands []Command) {
 			w.running = append(w.running, c)
 		}
 	}
-	if w.report == nil && len(w.running) == 0 && (w.wake.IsZero() || w.stopped && w.wake.After(w.again)) {
+	if w.report == nil && len(w.running) == 0 && (w.stopped || !w.held && !w.waits()) &&
+		(w.wake.IsZero() || w.stopped && w.wake.After(w.again)) {
 		w.wrong("nothing runs, and the run is not over")
 	}
 	places, callbacks := 0, 0
@@ -254,6 +268,9 @@ func (w *world) check(c Command) {
 			(c.Session.Kind != Check || w.calls[n] != c.Group+"deploy") {
 			w.wrong("%+v starts after the failure budget is spent", c)
 		}
+	}
+	if w.held && !w.stopped && c.Session.Kind.startsNode() && c.ID.Purpose != UnlockAfter && (!c.Session.Locked || !w.locked[n]) {
+		w.wrong("%+v starts while the run is held", c)
 	}
 	if open, limited := w.program.Windows[c.Group]; limited && c.Session.Kind.startsNode() && c.ID.Purpose != UnlockAfter &&
 		(!c.Session.Locked || !w.locked[n]) && !slices.ContainsFunc(open, func(i site.Interval) bool {
@@ -328,6 +345,30 @@ func (w *world) checkRollback(g Group, c Command, failed bool) {
 	w.back[n] = true
 }
 
+// waits reports whether a group waits for approval.
+func (w *world) waits() bool {
+	for group, batch := range w.asked {
+		if w.given[group] < batch {
+			return true
+		}
+	}
+	return false
+}
+
+// decide returns a decision of a person: approval, or that the run is held, or goes on.
+func (w *world) decide() Event {
+	for _, group := range slices.Sorted(maps.Keys(w.asked)) {
+		if w.given[group] < w.asked[group] && (!w.held || w.r.IntN(2) == 0) {
+			w.given[group] = w.asked[group]
+			return Event{Kind: Approve, Group: group, Batch: w.asked[group]}
+		}
+	}
+	if w.held = !w.held; w.held {
+		return Event{Kind: Hold}
+	}
+	return Event{Kind: Resume}
+}
+
 // checkBatch checks a session of a group with batches: batches come one after the other, each when the nodes of the one
 // before were checked and have soaked, and none behind one that failed.
 func (w *world) checkBatch(g Group, c Command) {
@@ -363,6 +404,9 @@ func (w *world) checkBatch(g Group, c Command) {
 		w.wrong("%+v starts in batch %d of %s, which failed", c, at, g.Name)
 	}
 	for batch := max(w.batches[g.Name], 1); batch < at; batch++ {
+		if slices.Contains(g.Pauses, batch) && w.given[g.Name] < batch {
+			w.wrong("%+v starts, and batch %d of %s is not approved", c, batch, g.Name)
+		}
 		if failed(batch) {
 			w.wrong("batch %d of %s starts after batch %d failed", at, g.Name, batch)
 		}
@@ -402,6 +446,9 @@ func (w *world) event() Event {
 	case !w.stopped && w.r.IntN(400) == 0:
 		w.stopped, w.gaveUp = true, w.r.IntN(2) == 0
 		return Event{Kind: map[bool]EventKind{false: Stop, true: GiveUp}[w.gaveUp]}
+	case !w.stopped && w.r.IntN(300) == 0,
+		len(w.running) == 0 && (w.held || w.waits()) && (w.wake.IsZero() || w.r.IntN(2) == 0):
+		return w.decide()
 	case !w.wake.IsZero() && (len(w.running) == 0 || w.r.IntN(20) == 0):
 		if w.clock.Before(w.wake) {
 			w.clock = w.wake
@@ -603,6 +650,7 @@ func (w *world) begin(p Program) {
 	w.stale = map[string]bool{}
 	w.changed, w.back, w.refused = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	w.failed, w.batches, w.healthy, w.soaked = map[string]bool{}, map[string]int{}, map[string]int{}, map[string]int{}
+	w.asked, w.given = map[string]int{}, map[string]int{}
 	for _, g := range p.Groups {
 		w.groups[g.Name] = g
 	}
@@ -735,8 +783,9 @@ func TestRandomRuns(t *testing.T) {
 		"event stop", "event give up", "start", "fail", "warn",
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
 		"left locked", "after the brake", "after the budget", "stopped by the budget", "not started", "batch",
-		"check", "soak", "work rollback", "unlock rollback", "phase_finished", "node_finished", "group_finished", "status succeeded", "status degraded",
-		"status failed", "status interrupted", "status paused", "event woken", "pause", "wake"} {
+		"check", "soak", "work rollback", "unlock rollback", "phase_finished", "node_finished", "group_finished",
+		"status succeeded", "status degraded", "status failed", "status interrupted", "status paused", "event woken",
+		"event approve", "event hold", "event resume", "pause", "wake"} {
 		if kinds[kind] == 0 {
 			t.Errorf("%q never happened", kind)
 		}

@@ -39,6 +39,8 @@ type Event struct {
 	Kind   EventKind
 	ID     ID // of the session that ended or was lost, or of the pass, as the command gave it; others are ignored
 	Result Result
+	Group  string // of Approve
+	Batch  int    // of Approve, from 1: what comes after it may start
 	// Twice are the nodes of the site that are the same machine as another one, as far as anyone knows now. Nothing is
 	// done on them, and the run fails; nil: no news.
 	Twice   []string
@@ -55,7 +57,11 @@ const (
 	Lost   EventKind = "lost"    // a session, before it started anything: it may be tried again
 	Stop   EventKind = "stop"    // nothing is started any more, except what unlocks a node
 	GiveUp EventKind = "give up" // running sessions are given up
-	Woken  EventKind = "woken"   // the time of the last Wake has come
+	// What a person decides.
+	Approve EventKind = "approve"
+	Hold    EventKind = "hold" // nothing is started any more, except what ends the work on a node, until Resume
+	Resume  EventKind = "resume"
+	Woken   EventKind = "woken" // the time of the last Wake has come
 	// Planned answers NextPass: the run goes on with Program, whose failure budget is that of the first pass, or ends
 	// when there is none.
 	Planned EventKind = "planned"
@@ -127,6 +133,7 @@ type Command struct {
 	Group   string
 	Node    string
 	Phase   int
+	Batch   int            // of Pause: the one that ended and waits for Approve; 0: another pause
 	Stage   strategy.Stage // of the node or group that finished
 	Failed  bool           // of a phase that finished: something failed or was not done in it
 	Removal Removal
@@ -260,6 +267,7 @@ type Machine struct {
 	removed   map[string]Removal
 	unstarted map[string][]string  // group -> nodes that its brake kept from being started
 	paused    map[string]bool      // groups of which something was left for another run
+	held      bool                 // nothing new is started because a person said so
 	waiting   bool                 // groups that may start wait for their maintenance windows
 	opensAt   map[string]time.Time // group -> when its maintenance window opens, as recorded
 	wake      time.Time            // of the timer; one that has passed is not set
@@ -347,6 +355,16 @@ func (m *Machine) Handle(e Event, at time.Time) []Command {
 		m.stopped, m.gaveUp, m.regroup = true, true, m.regroup || m.waiting
 	case Woken:
 		m.regroup = m.regroup || m.waiting
+	case Hold:
+		m.held = true
+	case Resume:
+		m.held, m.regroup = false, m.regroup || m.waiting
+	case Approve:
+		for _, c := range m.calls {
+			if c.groupName() == e.Group && c.asked == e.Batch {
+				c.approved = e.Batch
+			}
+		}
 	case Planned:
 		if m.part == asking && e.ID.Pass == m.pass+1 {
 			m.nextPass(e.Program)
@@ -380,7 +398,8 @@ func (m *Machine) nextPass(p *Program) {
 	if m.spent {
 		next.failRun(true)
 	}
-	next.stopped, next.gaveUp, next.twice, next.wake, next.at = m.stopped, m.gaveUp, m.twice, m.wake, m.at
+	next.stopped, next.gaveUp, next.held = m.stopped, m.gaveUp, m.held
+	next.twice, next.wake, next.at = m.twice, m.wake, m.at
 	*m = *next
 }
 

@@ -93,7 +93,7 @@ func (m *Machine) fields() strategy.Fields {
 	f := strategy.Fields{"pass": &m.pass, "part": &m.part, "next": &m.next, "goOn": &m.goOn, "number": &m.number,
 		"free": &m.free, "calling": &m.calling, "regroup": &m.regroup, "locked": &m.locked, "windows": &m.windows,
 		"recorded": &m.recorded, "twice": &m.twice, "stopped": &m.stopped, "gaveUp": &m.gaveUp, "failed": &m.failed,
-		"spent": &m.spent, "cut": &m.cut, "halted": &strategy.SavedError{Err: &m.halted}, "worst": &m.worst,
+		"spent": &m.spent, "held": &m.held, "cut": &m.cut, "halted": &strategy.SavedError{Err: &m.halted}, "worst": &m.worst,
 		"outside": &m.outside, "removed": &m.removed, "unstarted": &m.unstarted, "paused": &m.paused,
 		"waiting": &m.waiting, "opensAt": &m.opensAt, "wake": &m.wake, "wrong": &strategy.SavedError{Err: &m.wrong},
 		"nodes": &m.nodes}
@@ -120,8 +120,9 @@ func (n *node) fields() strategy.Fields {
 func (c *call) fields() strategy.Fields {
 	return strategy.Fields{"name": &c.name, "stage": &c.stage, "until": &c.until, "limit": &c.limit, "width": &c.width,
 		"todo": &c.todo, "decided": &c.decided, "atWork": &c.atWork, "unlocking": &c.unlocking,
-		"free": &c.free, "gone": &c.gone, "failed": &c.failed, "whole": &c.whole, "open": &c.open, "idle": &c.idle, "left": &c.left, "braked": &c.braked,
-		"paused": &c.paused, "closed": &c.closed, "batch": &c.batch, "sound": &c.sound, "changed": &c.changed}
+		"free": &c.free, "gone": &c.gone, "failed": &c.failed, "whole": &c.whole, "open": &c.open, "idle": &c.idle,
+		"left": &c.left, "braked": &c.braked, "paused": &c.paused, "asked": &c.asked, "approved": &c.approved,
+		"closed": &c.closed, "batch": &c.batch, "sound": &c.sound, "changed": &c.changed}
 }
 
 func (x *outsidePhase) fields() strategy.Fields {

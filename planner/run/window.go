@@ -36,6 +36,9 @@ func (m *Machine) opens(group string) (at time.Time, never bool) {
 
 // waits reports whether nothing of a group may start now, but later in this run. It sets the timer.
 func (m *Machine) waits(group string) bool {
+	if m.held {
+		return true
+	}
 	at, _ := m.opens(group)
 	if !at.After(m.at) || m.p.EndAtPause {
 		return false
@@ -90,10 +93,9 @@ func (m *Machine) hasWork(g *Group) bool {
 	})
 }
 
-// waitsIn reports whether a chain may not start now because its group waits.
+// waitsIn reports whether a chain may not start now because its group waits, or the run is held.
 func (m *Machine) waitsIn(c *call, ch *chain) bool {
-	return c.group != nil && !m.stopped && !ch.begun && ch.sessions[0].Kind.startsNode() &&
-		m.waits(c.group.Name)
+	return !m.stopped && !ch.begun && ch.sessions[0].Kind.startsNode() && (m.held || c.group != nil && m.waits(c.group.Name))
 }
 
 // waitsForRound reports whether the next round of a call may not begin now because its group waits.

@@ -180,6 +180,7 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 		}
 	}
 	m := run.New(program)
+	var approved []run.Event       // by nobody, and at once
 	var wake time.Time             // of the timer; zero: it is not set
 	var ending, late []run.Command // sessions that run
 	commands := m.Handle(run.Event{Kind: run.Begin}, clock)
@@ -194,6 +195,9 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 				wake = c.Until
 			case run.Pause:
 				pauses = append(pauses, Pause{c.Group, clock, c.Text})
+				if c.Batch > 0 {
+					approved = append(approved, run.Event{Kind: run.Approve, Group: c.Group, Batch: c.Batch})
+				}
 			case run.Fail: // its time was up before it started
 				steps[c.Group][Phase(c.Call)].take(c.Node, Timeout)
 			case run.Start:
@@ -207,6 +211,11 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 					ending = append(ending, c)
 				}
 			}
+		}
+		if len(approved) > 0 {
+			commands = m.Handle(approved[0], clock)
+			approved = approved[1:]
+			continue
 		}
 		if len(ending) == 0 { // a run that is not over has a session that runs, or waits for its timer
 			slices.SortStableFunc(late, func(a, b run.Command) int { return a.Until.Compare(b.Until) })

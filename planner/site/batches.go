@@ -31,30 +31,37 @@ const (
 	OnFailureRollback = "rollback" // and the nodes of the batch are restored to what they had before the run
 )
 
-// Split returns the batches of nodes, which are sorted. Shares are cumulative and rounded up; a batch that would add no
-// node is left out, and what the last share leaves is a batch of its own. It returns nil when the group has nothing
-// between batches, so that there is no need for any.
-func (r Rolling) Split(nodes []string) [][]string {
+// Split returns the batches of nodes, which are sorted, and the numbers, from 1, of those after which the run waits for
+// approval. Shares are cumulative and rounded up; a batch that would add no node is left out, and what the last share
+// leaves is a batch of its own. There are none when the group has nothing between batches.
+func (r Rolling) Split(nodes []string) (batches [][]string, pauses []int) {
 	if !r.batched() {
-		return nil
+		return nil, nil
 	}
-	var out [][]string
 	from := 0
-	for _, share := range append(slices.Clone(r.Batches), "100%") {
+	for _, share := range append(slices.Clone(r.Batches), allNodes) {
 		n, percent, _ := parseShare(share) // it is valid
 		if percent {
 			n = (n*len(nodes) + 99) / 100
 		}
 		if to := min(n, len(nodes)); to > from {
-			out = append(out, nodes[from:to])
+			batches = append(batches, nodes[from:to])
 			from = to
 		}
+		if done := len(batches); done > 0 && slices.Contains(r.Approve, share) && !slices.Contains(pauses, done) {
+			pauses = append(pauses, done)
+		}
 	}
-	return out
+	return batches, pauses
 }
 
 // batched reports whether the group is rolled out in batches, of which there may be one.
-func (r Rolling) batched() bool { return len(r.Batches) > 0 || r.HealthCheck != nil || r.Soak != 0 }
+func (r Rolling) batched() bool {
+	return len(r.Batches)+len(r.Approve) > 0 || r.HealthCheck != nil || r.Soak != 0
+}
+
+// allNodes is the share that always comes last.
+const allNodes = "100%"
 
 // parseShare returns the number of a share, "3" or "10%", and whether it is a percentage.
 func parseShare(share string) (n int, percent, ok bool) {
@@ -86,6 +93,12 @@ func (g Group) validateBatches() (errs invalid.Errors) {
 				"so each must be larger than the last", share)
 		default:
 			last[percent] = n
+		}
+	}
+	for i, share := range g.Rolling.Approve {
+		if share != allNodes && !slices.Contains(g.Rolling.Batches, share) {
+			report(fmt.Sprintf("approve[%d]", i), invalid.BadValue, "there is no batch %q; give one of batches, or %q", share,
+				allNodes)
 		}
 	}
 	if g.Rolling.Soak < 0 {

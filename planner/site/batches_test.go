@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,17 +28,18 @@ func TestSplit(t *testing.T) {
 		{"100%", 3, []int{3}},
 	} {
 		var got []int
-		for _, batch := range (Rolling{Batches: strings.Fields(tt.shares)}).Split(ten[:tt.nodes]) {
+		batches, _ := (Rolling{Batches: strings.Fields(tt.shares)}).Split(ten[:tt.nodes])
+		for _, batch := range batches {
 			got = append(got, len(batch))
 		}
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s of %d nodes: %v, want %v", tt.shares, tt.nodes, got, tt.want)
 		}
 	}
-	if got := (Rolling{MaxParallel: 1}).Split(ten); got != nil {
+	if got, _ := (Rolling{MaxParallel: 1}).Split(ten); got != nil {
 		t.Errorf("without batches: %v", got)
 	}
-	if got := (Rolling{Soak: time.Minute}).Split(ten); len(got) != 1 || len(got[0]) != 10 {
+	if got, _ := (Rolling{Soak: time.Minute}).Split(ten); len(got) != 1 || len(got[0]) != 10 {
 		t.Errorf("with a soak: %v", got)
 	}
 }
@@ -55,6 +57,8 @@ func TestValidateBatches(t *testing.T) {
 		{Rolling{Batches: []string{"0"}}, `rolling.batches[0]: "0" is not a share`},
 		{Rolling{Batches: []string{"010%"}}, `rolling.batches[0]: "010%" is not a share`},
 		{Rolling{Batches: []string{" 1"}}, `rolling.batches[0]: " 1" is not a share`},
+		{Rolling{Batches: []string{"1", "10%"}, Approve: []string{"10%", "100%"}}, ""},
+		{Rolling{Batches: []string{"1", "10%"}, Approve: []string{"20%"}}, `rolling.approve[0]: there is no batch "20%"`},
 		{Rolling{Soak: -1}, "rolling.soak: -1ns is negative"},
 		{Rolling{OnFailure: OnFailureRollback}, "rolling.on_failure: the group has no batches that may fail"},
 		{Rolling{OnFailure: "undo", Soak: 1}, `rolling.on_failure: "undo" is not allowed; write "stop" or "rollback"`},
@@ -69,6 +73,28 @@ func TestValidateBatches(t *testing.T) {
 		if tt.want == "" && len(errs) > 0 || tt.want != "" && (len(errs) != 1 ||
 			!strings.HasPrefix(errs[0].Attribute+": "+errs[0].Message, tt.want)) {
 			t.Errorf("%+v: %v, want %s", tt.rolling, errs, tt.want)
+		}
+	}
+}
+
+// A batch that adds no node is approved with the one before.
+func TestPauses(t *testing.T) {
+	for _, tt := range []struct {
+		approve []string
+		nodes   int
+		want    []int
+	}{
+		{[]string{"1"}, 10, []int{1}},
+		{[]string{"10%", "1"}, 10, []int{1}},
+		{[]string{"50%", "100%"}, 10, []int{2, 3}},
+		{[]string{"50%"}, 1, []int{1}},
+		{[]string{"1", "10%", "50%"}, 0, nil},
+		{nil, 10, nil},
+	} {
+		nodes := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}[:tt.nodes]
+		_, got := Rolling{Batches: []string{"1", "10%", "50%"}, Approve: tt.approve}.Split(nodes)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%v of %d: got %v, want %v", tt.approve, tt.nodes, got, tt.want)
 		}
 	}
 }

@@ -67,6 +67,13 @@ func (s Site) validateBounds() (errs invalid.Errors) {
 		report("approval", fmt.Sprintf("%q is not allowed; give %q for a run that waits where it pauses, or %q for one that "+
 			"ends there", a, ApprovalWait, ApprovalEnd))
 	}
+	for _, g := range s.Groups {
+		if g.Rolling != nil && len(g.Rolling.Approve) > 0 && s.Approval == ApprovalEnd {
+			errs = append(errs, invalid.Error{Object: "group", Name: g.Name, Attribute: "rolling.approve",
+				Code: invalid.BadValue, Message: fmt.Sprintf("a run with approval = %q of the deployment cannot wait for "+
+					"approval; leave approval out, or approve", ApprovalEnd)})
+		}
+	}
 	if l := s.Limit; l != nil && len(l.Nodes)+len(l.Groups) == 0 {
 		report("limit", "names nothing; give nodes or groups, or leave it out")
 	}

@@ -119,6 +119,7 @@ type Rolling struct {
 	// Batches are cumulative shares of the nodes that the group works on, "1" or "10%": each batch ends before the next
 	// one starts, after HealthCheck, Soak and HealthCheck again (design.md 6). See [Rolling.Split].
 	Batches     []string      `key:"batches"`
+	Approve     []string      `key:"approve"` // those of Batches, or "100%", after which the run waits for approval
 	HealthCheck *HealthCheck  `key:"health_check"`
 	Soak        time.Duration `key:"soak"`
 	OnFailure   string        `key:"on_failure"` // of a batch; empty is OnFailureStop

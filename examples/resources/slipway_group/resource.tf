@@ -31,7 +31,8 @@ resource "slipway_group" "rest" {
   selectors         = []
 }
 
-# One node first, then a tenth, then all: each batch is checked, soaks, and is checked again.
+# One node first, then a tenth, then all: each batch is checked, soaks, and is checked again. After the first two, the run
+# waits for approval.
 resource "slipway_group" "compute" {
   name              = "compute-nodes"
   critical          = true
@@ -40,6 +41,7 @@ resource "slipway_group" "compute" {
   rolling = {
     max_parallel = 4
     batches      = ["1", "10%", "100%"]
+    approve      = ["1", "10%"]
     health_check = { command = "systemctl is-active --quiet nova-compute", retries = 5 }
     soak         = "10m"
   }
