@@ -114,7 +114,7 @@ func (strategySource) Read(ctx context.Context, req datasource.ReadRequest, resp
 func strategiesOf(documents []string, diags *diag.Diagnostics) []site.Group {
 	var groups []site.Group
 	for i, text := range documents {
-		found, err := document.ParseStrategy(fmt.Sprintf("documents[%d]", i), []byte(text))
+		found, warnings, err := document.ParseStrategy(fmt.Sprintf("documents[%d]", i), []byte(text))
 		var errs invalid.Errors
 		switch {
 		case errors.As(err, &errs):
@@ -123,6 +123,9 @@ func strategiesOf(documents []string, diags *diag.Diagnostics) []site.Group {
 			}
 		case err != nil:
 			diags.AddAttributeError(path.Root("documents").AtListIndex(i), "Invalid deployment strategy", err.Error())
+		}
+		for _, p := range warnings {
+			diags.AddAttributeWarning(path.Root("documents").AtListIndex(i), "Unclear deployment strategy", p.Error())
 		}
 		groups = append(groups, found...)
 	}

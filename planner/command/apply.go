@@ -259,7 +259,7 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	if err != nil {
 		return err
 	}
-	d.warn(warnings)
+	d.warn(append(warnings, d.document.Warnings...))
 	if m := planned.Frozen(planned.Lines()); m.Failed() {
 		return inputError(m[0])
 	}

@@ -56,7 +56,7 @@ func newPlan() *cobra.Command {
 		if s.Digest != "" && s.Digest != p.Plan.Digest {
 			note = otherDigest(s.Digest, len(applied) > 0, p.Services.HasChanges())
 		}
-		return writePlan(cmd.OutOrStdout(), *output, p, note, warnings)
+		return writePlan(cmd.OutOrStdout(), *output, p, note, append(warnings, s.Warnings...))
 	}
 	return cmd
 }

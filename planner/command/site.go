@@ -213,7 +213,7 @@ func firstRun(s *document.Site, locate func(invalid.Errors) invalid.Errors) (*en
 	made, found := engine.Plan(nil, s.Site, engine.Settings{Unreached: true})
 	warnings, err := onlyWarnings(locate(found))
 	if err != nil || !s.Inventory {
-		return nil, warnings, err
+		return nil, append(warnings, s.Warnings...), err
 	}
-	return made, warnings, nil
+	return made, append(warnings, s.Warnings...), nil
 }

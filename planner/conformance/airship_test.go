@@ -55,7 +55,8 @@ func parse(t testing.TB, strategy yaml.Node) ([]site.Group, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return document.ParseStrategy("strategy.yaml", data)
+	groups, _, err := document.ParseStrategy("strategy.yaml", data)
+	return groups, err
 }
 
 // named returns a part of a vector, or what the file holds in a section under the name that the part gives.

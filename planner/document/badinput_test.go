@@ -17,7 +17,7 @@ var parsers = map[string]struct {
 	parse func(Source) error
 	good  string
 }{
-	"strategy": {func(s Source) error { _, err := ParseStrategy(s.Name, s.Data); return err },
+	"strategy": {func(s Source) error { _, _, err := ParseStrategy(s.Name, s.Data); return err },
 		"groups:\n- {name: g, critical: true, depends_on: [], selectors: []}\n"},
 	"site": {func(s Source) error { _, err := ParseSite([]Source{s}, Options{}); return err },
 		"site: s\nnodes:\n- name: n\n"},

@@ -43,7 +43,8 @@ type Site struct {
 	// planned, empty when it planned none. Both come from plans and states only.
 	Drift  map[string][]resource.ID
 	Digest string
-	// Warnings are about what stands beside the site in a plan or state.
+	// Warnings are about what documents have and slipway does not use, and what stands beside the site in a plan or
+	// state.
 	Warnings invalid.Errors
 	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their
 	// entities themselves.
@@ -51,10 +52,12 @@ type Site struct {
 	// Lifecycles are those that the documents define beside the ones that slipway brings.
 	Lifecycles []lifecycle.Lifecycle
 
-	order   map[string]int // of the sources, by name
-	places  places
-	marks   marks
-	catalog *Catalog // nil without any definitions
+	order map[string]int // of the sources, by name
+	// the errors of sources that describe no site; they count when no source does
+	passedOver invalid.Errors
+	places     places
+	marks      marks
+	catalog    *Catalog // nil without any definitions
 	// named are the entities and lifecycles that services name: stand-ins with nothing but the name, until all documents
 	// are read.
 	named   map[any]reference
@@ -98,6 +101,10 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 		}
 		r.errs.SortByPosition(nil)
 		errs = append(errs, r.errs...)
+		s.Warnings = append(s.Warnings, r.warnings...)
+	}
+	if len(s.passedOver) == len(sources) {
+		errs = append(errs, s.passedOver...)
 	}
 	lists := allObjects(errs)
 	if len(errs) == 0 {
@@ -144,8 +151,8 @@ func (r *reader) stream(data []byte, s *Site) {
 		r.report(nil, "", Schema,
 			"is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed")
 	default:
-		r.report(nil, "", Schema, "holds neither a site (keys %s) nor a document with the schema %q",
-			strings.Join(siteKeys(), ", "), StrategySchema)
+		s.passedOver = append(s.passedOver, r.at(nil, "", Schema, "holds neither a site (keys %s) nor a document with the schema %q",
+			strings.Join(siteKeys(), ", "), StrategySchema))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -19,16 +20,16 @@ const StrategySchema = "shipyard/DeploymentStrategy/v1"
 // Only the form is checked here; what the groups mean together is for [site.ValidateGroups]. Keys that the schema does
 // not know are errors in selectors and success criteria and are tolerated elsewhere. The error is of type
 // [invalid.Errors]. No groups at all give an empty slice, never nil.
-func ParseStrategy(name string, data []byte) ([]site.Group, error) {
+func ParseStrategy(name string, data []byte) (_ []site.Group, warnings invalid.Errors, _ error) {
 	r := &reader{file: name}
 	groups := []site.Group{}
 	if content, path, ok := r.strategy(data); ok {
 		groups = r.groups(content, path)
 	}
 	if err := r.result(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return groups, nil
+	return groups, r.warnings, nil
 }
 
 // strategy finds the mapping that holds the groups, and its path in the document.

@@ -67,7 +67,7 @@ groups: [{<<: [*base, *more], depends_on: []}]`,
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ParseStrategy("s.yaml", []byte(tt.text))
+			got, _, err := ParseStrategy("s.yaml", []byte(tt.text))
 			if err != nil || !reflect.DeepEqual(got, tt.want) {
 				t.Errorf("got %+v, %v, want %+v", got, err, tt.want)
 			}
@@ -188,7 +188,7 @@ func TestParseStrategyRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			groups, err := ParseStrategy("s.yaml", []byte(tt.text))
+			groups, _, err := ParseStrategy("s.yaml", []byte(tt.text))
 			var errs invalid.Errors
 			if !errors.As(err, &errs) || groups != nil {
 				t.Fatalf("got %+v, %v, want problems", groups, err)
@@ -222,7 +222,7 @@ func TestAliasBomb(t *testing.T) {
 	for name, text := range bombs {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			_, err := ParseStrategy("bomb.yaml", []byte(text))
+			_, _, err := ParseStrategy("bomb.yaml", []byte(text))
 			var errs invalid.Errors
 			if !errors.As(err, &errs) || len(errs) != 1 {
 				t.Errorf("got %.300v, want one problem", err)
@@ -235,7 +235,7 @@ func TestAliasBomb(t *testing.T) {
 }
 
 func TestSizeIsBounded(t *testing.T) {
-	_, err := ParseStrategy("big.yaml", []byte(strings.Repeat("#", maxSize+1)))
+	_, _, err := ParseStrategy("big.yaml", []byte(strings.Repeat("#", maxSize+1)))
 	if err == nil || !strings.Contains(err.Error(), "bytes") {
 		t.Errorf("got %v", err)
 	}
@@ -250,7 +250,7 @@ func FuzzParseStrategy(f *testing.F) {
 	f.Add([]byte("\xff\xfea\x00"))
 	f.Add([]byte(group("success_criteria", "{percent_successful_nodes: 0x10, minimum_successful_nodes: 1_0}")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		groups, err := ParseStrategy("f.yaml", data)
+		groups, _, err := ParseStrategy("f.yaml", data)
 		if (err == nil) != (groups != nil) {
 			t.Fatalf("groups %v with error %v", groups, err)
 		}
