@@ -477,7 +477,7 @@ func (d *driver) separate(ctx context.Context, s session, nodes []string) map[st
 		case unreachable(err):
 			out[name] = TearDownNode{Status: Unreachable, Error: err, Message: reason(err, nil)}
 		default:
-			out[name] = TearDownNode{Status: NotTornDown, Error: err, Message: reason(err, nil)}
+			out[name] = TearDownNode{Status: NotTornDown, Error: err, Message: notTornDown(err, nil)}
 		}
 	})
 	running := slices.DeleteFunc(slices.Collect(maps.Values(machines)), func(i converge.Identity) bool {

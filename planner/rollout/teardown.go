@@ -16,6 +16,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
 // TearDownReport says how the tear-down of a site went.
@@ -93,7 +94,7 @@ func (d *driver) tearDownNode(ctx context.Context, s session) func() run.Result 
 		return nil
 	}
 	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done,
-		Message: reason(o.err, o.failures)}
+		Message: notTornDown(o.err, o.failures)}
 	outcome := run.Succeeded
 	switch {
 	case folderGone(s.node, o.err) && o.ledger == nil:
@@ -122,6 +123,18 @@ func (d *driver) tearDownNode(ctx context.Context, s session) func() run.Result 
 		d.removed[s.Node] = n
 		return run.Result{Outcome: outcome, Removal: n.Status}
 	}
+}
+
+// notTornDown says why a node is not torn down, and what to do when it lets nobody in.
+func notTornDown(err error, failures []Failure) string {
+	var failed *transport.Error
+	text := reason(err, failures)
+	if errors.As(err, &failed) &&
+		slices.Contains([]transport.Kind{transport.Auth, transport.Key, transport.Config}, failed.Kind) {
+		text += ". Set what logs in to it in the connection of the provider, or in its own connect (in nodes again if it " +
+			"left), and apply; then take it out, or destroy"
+	}
+	return text
 }
 
 // separation decides which nodes are not torn down.
