@@ -3,7 +3,6 @@ package datasources
 import (
 	"context"
 	"errors"
-	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // NewPlugin returns slipway_plugin: a plugin as it stands in its folder, whole, so that a deployment can take it.
@@ -99,37 +97,7 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	for _, w := range warnings {
 		resp.Diagnostics.AddAttributeWarning(path.Root("path"), "Plugin does more in Fuel", w.Error())
 	}
-	answer(ctx, req, resp, pluginOf(p))
-}
-
-// pluginOf returns a plugin with the keys of a plugin's document.
-func pluginOf(p site.Plugin) map[string]any {
-	tasks, graph := []any{}, []any{}
-	of := func(t any, role []string, parameters any) map[string]any {
-		out, _ := document.PlainOf(t).(map[string]any)
-		out["role"], out["parameters"] = role, parameters
-		return out
-	}
-	for _, t := range p.Tasks {
-		tasks = append(tasks, of(t, t.Role, t.Parameters))
-	}
-	for _, t := range p.GraphTasks {
-		var parameters map[string]any
-		if len(t.Parameters) > 0 || t.Strategy != (site.Strategy{}) {
-			parameters = map[string]any{}
-			maps.Copy(parameters, t.Parameters)
-		}
-		switch {
-		case t.Strategy == (site.Strategy{}):
-		case t.Strategy.OneByOne:
-			parameters["strategy"] = map[string]any{"type": "one_by_one"}
-		default:
-			parameters["strategy"] = map[string]any{"type": "parallel", "amount": t.Strategy.Amount}
-		}
-		graph = append(graph, of(t, t.Role, parameters))
-	}
-	return map[string]any{"name": p.Name, "version": given(p.Version), "tasks": tasks, "graph_tasks": graph,
-		"allow_unknown_tasks": p.AllowUnknownTasks, "files": p.Files}
+	answer(ctx, req, resp, document.PlainPlugin(p))
 }
 
 // given returns nil for an empty text.

@@ -119,7 +119,7 @@ func TestPluginsThatAreWrong(t *testing.T) {
 		"a stage, with its place":   {with(map[string]string{"tasks.yaml": "- role: '*'\n  stage: pre_deploymnet/5\n  type: shell\n  parameters: {cmd: x, timeout: 1}\n"}), nil, `tasks\.yaml:2:10: \[0\]\.stage: "pre_deploymnet/5" is not a stage: did you mean pre_deployment\?`},
 		"metadata, with its place":  {with(map[string]string{"metadata.yaml": "version: [1]\n"}), nil, `metadata\.yaml:1:1: the key "name" is missing`},
 		"metadata that are no YAML": {with(map[string]string{"metadata.yaml": "name: [\n"}), nil, `metadata\.yaml:\d+:\d+: not well formed`},
-		"a wrong value":             {with(map[string]string{"deployment_tasks.yaml": "- {id: x, type: skipped, parameters: [1]}\n"}), nil, `deployment_tasks\.yaml:1:39: \[0\]\.parameters: is a list, not a mapping`},
+		"a wrong value":             {with(map[string]string{"deployment_tasks.yaml": "- {id: x, type: skipped, parameters: [1]}\n"}), nil, `deployment_tasks\.yaml:1:38: \[0\]\.parameters: is a list, not a mapping`},
 		"too large":                 {with(map[string]string{"deployment_scripts/big": strings.Repeat("x", 1<<20)}), nil, `deployment_scripts/\S+: with it the files of the plugin are larger than 1048576 bytes together`},
 		"a link that leads out":     {net, link("/etc/passwd"), "deployment_scripts/link is a link that leads out of the plugin's folder"},
 		"a link to the parent":      {net, link("../../secret"), "deployment_scripts/link is a link that leads out of the plugin's folder"},

@@ -38,7 +38,7 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 		cmd.PersistentFlags().StringVar(&j.site, "site", "", "name of the site; needed only where there are journals of several")
 		root.AddCommand(cmd)
 	}
-	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
+	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(), newConvert(),
 		newLifecycle()} {
 		root.AddCommand(interruptible(cmd))
 	}

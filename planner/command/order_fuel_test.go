@@ -208,3 +208,35 @@ func TestCorpora(t *testing.T) {
 		t.Error("these are fewer than 90 %")
 	}
 }
+
+func TestConvertErrors(t *testing.T) {
+	dir := folderOf(t, map[string]string{
+		"site.yaml":               "nodes: []\n",
+		"broken.yaml":             "configuration: [\n",
+		"empty.yaml":              "",
+		"null.yaml":               "configuration: {package: ~}\n",
+		"groups.yaml":             "schema: shipyard/DeploymentStrategy/v1\ndata: {groups: [{name: a, critical: true, depends_on: [b], selectors: []}]}\n",
+		"p/tasks.yaml":            "- {role: web, stage: never, type: shell, parameters: {cmd: c, timeout: 1}}\n",
+		"nothing/x":               "",
+		"q/tasks.yaml":            "tasks: x\n",
+		"r/metadata.yaml":         "name: 5\n",
+		"s/deployment_tasks.yaml": "- {id: a, type: skipped, requires: [b]}\n- {id: b, type: skipped, requires: [a]}\n",
+	})
+	for name, want := range map[string]string{
+		"site.yaml":   `cannot be converted: it is a site document (it has the key "nodes"); convert takes`,
+		"broken.yaml": "broken.yaml:2:1: not well formed",
+		"empty.yaml":  "cannot be converted: it is empty",
+		"null.yaml":   "null.yaml:1:26: configuration.package: is nothing (null)",
+		"groups.yaml": `groups.yaml:2:56: group "a": depends_on[0]: there is no group "b"`,
+		"p":           `tasks.yaml:1:22: [0].stage: "never" is not a stage`,
+		"nothing":     "is a folder without any document of a plugin",
+		"q":           "tasks.yaml:1:8: tasks: is text, not a list",
+		"r":           "metadata.yaml:1:7: name: is a number, not text",
+		"s":           "tasks wait for each other",
+	} {
+		out, err := run(t, "convert", filepath.Join(dir, name))
+		if err == nil || ExitStatus(err) != statusInvalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s\n%s", name, err, want, out)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -49,8 +50,8 @@ func PluginFiles() []string { return slices.Concat(TaskFiles, []string{MetadataF
 // ParsePlugin reads the tasks of one plugin (seed 003; fuel.md A4, A7) from one or more sources, each of them one
 // document: either a mapping with the keys name, version, tasks, graph_tasks, allow_unknown_tasks and files (path ->
 // content in base64), or a list of tasks as Fuel's tasks.yaml and deployment_tasks.yaml are; there, a task with an id
-// is a graph task. The tasks of all sources are joined in their order. A source that is called like another file of a Fuel
-// plugin is read as that: of metadata.yaml name and version count, the others order nothing. fallback is the plugin's
+// is a graph task. The tasks of all sources are joined in their order. A source that is called like another file of a
+// Fuel plugin is read as that: of metadata.yaml name and version count, the others order nothing. fallback is the plugin's
 // name where no document gives one.
 //
 // A list is read as Fuel reads it: of an id or a key that is there twice the last one counts, graph tasks may name
@@ -469,4 +470,34 @@ func (r *reader) strategyOf(n *yaml.Node, path string, into *site.Strategy) {
 			into.Amount = amount
 		}},
 	)
+}
+
+// PlainPlugin returns a plugin with the keys of its document, as plain values.
+func PlainPlugin(p site.Plugin) map[string]any {
+	tasks, graph := []any{}, []any{}
+	of := func(t any, role []string, parameters any) map[string]any {
+		out, _ := PlainOf(t).(map[string]any)
+		out["role"], out["parameters"] = role, parameters
+		return out
+	}
+	for _, t := range p.Tasks {
+		tasks = append(tasks, of(t, t.Role, t.Parameters))
+	}
+	for _, t := range p.GraphTasks {
+		var parameters map[string]any
+		if len(t.Parameters) > 0 || t.Strategy != (site.Strategy{}) {
+			parameters = map[string]any{}
+			maps.Copy(parameters, t.Parameters)
+		}
+		switch {
+		case t.Strategy == (site.Strategy{}):
+		case t.Strategy.OneByOne:
+			parameters["strategy"] = map[string]any{"type": "one_by_one"}
+		default:
+			parameters["strategy"] = map[string]any{"type": "parallel", "amount": t.Strategy.Amount}
+		}
+		graph = append(graph, of(t, t.Role, parameters))
+	}
+	return map[string]any{"name": p.Name, "version": plainOf(reflect.ValueOf(p.Version)), "tasks": tasks, "graph_tasks": graph,
+		"allow_unknown_tasks": p.AllowUnknownTasks, "files": p.Files}
 }

@@ -133,7 +133,8 @@ func (r *reader) documents(data []byte) []*yaml.Node {
 }
 
 // lastCounts returns the rule for duplicate keys of a document, by the first key on the way to them: a document for
-// Fuel or Airship was written for a reader for which the last one counts. What slipway takes of it decides more than that.
+// Fuel or Airship was written for a reader for which the last one counts. What slipway takes of it decides more
+// than that.
 func (r *reader) lastCounts(content *yaml.Node) func(first string) bool {
 	schema := schemaOf(content)
 	fuels := r.fuel && (content.Kind == yaml.SequenceNode ||

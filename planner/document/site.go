@@ -151,8 +151,8 @@ func (r *reader) stream(data []byte, s *Site) {
 		r.report(nil, "", Schema,
 			"is empty, so it describes no site; where a command wrote it, such as `terraform show -json`, look whether that command failed")
 	default:
-		s.passedOver = append(s.passedOver, r.at(nil, "", Schema, "holds neither a site (keys %s) nor a document with the schema %q",
-			strings.Join(siteKeys(), ", "), StrategySchema))
+		s.passedOver = append(s.passedOver, r.at(nil, "", Schema,
+			"holds neither a site (keys %s) nor a document with the schema %q", strings.Join(siteKeys(), ", "), StrategySchema))
 	}
 }
 

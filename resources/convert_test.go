@@ -1,0 +1,82 @@
+package resources_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/command"
+)
+
+// slipway runs the companion and returns what it prints.
+func (c *commandLine) slipway(stdin string, args ...string) (out, notes string) {
+	c.t.Helper()
+	cmd := command.New("test", nil, "")
+	var stdout, stderr bytes.Buffer
+	cmd.SetIn(strings.NewReader(stdin))
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	cmd.SetArgs(args)
+	if err := cmd.ExecuteContext(c.t.Context()); err != nil {
+		c.t.Fatal(args, err)
+	}
+	return stdout.String(), stderr.String()
+}
+
+// What convert writes passes `terraform validate`, and is planned in the order of the documents.
+func TestTextConvert(t *testing.T) {
+	s := newSandbox(t, "c1", "c2", "w1")
+	c := newCommandLine(t)
+	folder := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		s.must(os.MkdirAll(filepath.Dir(path), 0o700))
+		s.must(os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	strategy := file("strategy.yaml", `schema: shipyard/DeploymentStrategy/v1
+metadata: {schema: metadata/Document/v1, name: s}
+data:
+  groups:
+  - {name: web.nodes, critical: false, depends_on: [9-control], selectors: [{node_tags: [web]}], success_criteria: {percent_successful_nodes: 50}}
+  - {name: 9-control, critical: true, depends_on: [], selectors: [{node_names: [c1, c2]}]}
+`)
+	override := file("tuning.yaml", "configuration: {package: {mc: {ensure: absent, status: ~}}}\nconfiguration_options: {create: false, types_filter: [package]}\n")
+	file("proxy/metadata.yaml", "name: proxy\nversion: 1.0.0\n")
+	file("proxy/deployment_scripts/check.sh", "echo '${HOME}' \"%{x}\"\n")
+	file("proxy/tasks.yaml", "- {role: [web], stage: post_deployment/100, type: shell, parameters: {cmd: 'sh check.sh \"${HOME}\"', timeout: 5}}\n"+
+		"- {role: '*', stage: post_deployment/-1, type: shell, parameters: {cmd: 'true', timeout: 5}}\n")
+	file("proxy/deployment_tasks.yaml", `- {id: last, type: shell, role: [web], requires: [first, hiera], parameters: {cmd: last, timeout: 1, strategy: {type: parallel, amount: 2}}}
+- {id: first, type: shell, groups: [control], condition: 'x', parameters: {cmd: first}}
+`)
+	plugin := filepath.Join(folder, "proxy")
+	nodes := file("nodes.yaml", "site: site\nnodes:\n- {name: c1, address: 192.0.2.1, roles: [control]}\n- {name: c2, address: 192.0.2.2, roles: [control]}\n- {name: w1, address: 192.0.2.3, roles: [web], tags: [web]}\n")
+
+	config, notes := c.slipway("", "convert", strategy, override, plugin)
+	if !strings.Contains(notes, "slipway does not evaluate the condition") {
+		t.Error("no warnings:", notes)
+	}
+	s.must(os.Remove(filepath.Join(c.dir, "versions.tf")))
+	c.configure(config)
+	c.write("site.auto.tfvars.json", `{"nodes": [{"name": "c1", "address": "192.0.2.1", "roles": ["control"]}, {"name": "c2", "address": "192.0.2.2", "roles": ["control"]}, {"name": "w1", "address": "192.0.2.3", "roles": ["web"], "tags": ["web"]}]}`)
+	c.run(0, "fmt", "-check", "-no-color")
+	c.run(0, "validate", "-no-color")
+	c.run(2, "plan", "-input=false", "-no-color", "-detailed-exitcode", "-out=plan.bin")
+	plan := c.run(0, "show", "-json", "plan.bin")
+
+	for _, name := range []string{"order", "graph"} {
+		want, _ := c.slipway("", name, strategy, nodes)
+		got, _ := c.slipway(plan, name, "-")
+		if name == "order" {
+			want, _ = c.slipway("", name, strategy, nodes, plugin)
+		}
+		want, _, _ = strings.Cut(want, folder) // the warnings
+		got, _, _ = strings.Cut(got, "\nplugin ")
+		got, _, _ = strings.Cut(got, "\nstandard input")
+		if strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("%s of the plan:\n%s\nof the documents:\n%s\n%s", name, got, want, config)
+		}
+	}
+}
