@@ -186,7 +186,8 @@ func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options 
 		departed[l.Name] = n
 	}
 	return rollout.Options{
-		Executor: executor, Recorder: a.writer, Decisions: a.writer, RunID: a.id, Departed: departed, GiveUp: a.engine.GiveUp,
+		Executor: executor, Recorder: a.writer, Lost: a.writer.Lost(), Decisions: a.writer, RunID: a.id,
+		Departed: departed, GiveUp: a.engine.GiveUp,
 		Owner: a.how.Owner, TakeOver: a.how.TakeOver,
 		Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
 		Caller: promising(a.Site, a.engine.Caller), Now: a.engine.Now,

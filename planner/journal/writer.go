@@ -53,6 +53,9 @@ type Writer struct {
 	alive   time.Time  // of the last commit, on the clock of this process
 	looked  int64      // the last event that Decisions has looked at
 
+	lost    chan struct{} // closed with lostErr: nothing can be recorded any more
+	lostErr error
+
 	requests chan request
 	stop     chan struct{} // closed by Finish
 	stopped  chan struct{} // closed when the loop has ended
@@ -78,8 +81,8 @@ func (s *Store) Start(ctx context.Context, run Run) (*Writer, error) {
 	}
 	run.Owner = fmt.Sprintf("%s, process %d", host, os.Getpid())
 	run.Status = Running
-	w := &Writer{store: s, run: run, requests: make(chan request, 256), stop: make(chan struct{}),
-		stopped: make(chan struct{})}
+	w := &Writer{store: s, run: run, lost: make(chan struct{}), requests: make(chan request, 256),
+		stop: make(chan struct{}), stopped: make(chan struct{})}
 	err = s.whenFree(ctx, run.Site, false, func(tx *sql.Tx, now time.Time, _ BusyError) (err error) {
 		if w.fence, err = s.acquire(ctx, tx, now, run); err != nil {
 			return err
@@ -101,11 +104,20 @@ func (s *Store) Start(ctx context.Context, run Run) (*Writer, error) {
 	return w, nil
 }
 
+// Lost is closed when a heartbeat finds that the run lost its lease, or that the database was away for too long. The
+// run must stop then. [Writer.Record] without events returns why.
+func (w *Writer) Lost() <-chan struct{} { return w.lost }
+
 // Record records events durably and returns then. Events of concurrent callers share one commit. With [ErrFenced] the
 // lease is lost and nothing was recorded.
 func (w *Writer) Record(ctx context.Context, events ...Event) error {
 	if len(events) == 0 {
-		return nil
+		select {
+		case <-w.lost:
+			return w.lostErr
+		default:
+			return nil
+		}
 	}
 	r := request{events: events, done: make(chan error, 1)}
 	select {
@@ -206,8 +218,11 @@ func (w *Writer) loop(ctx context.Context) {
 		case r := <-w.requests:
 			w.commit(ctx, w.gather(r))
 		case <-heartbeat.C:
-			// The next Record reports a lost lease.
-			_ = w.write(ctx, func(*sql.Tx, time.Time) error { return nil })
+			err := w.write(ctx, func(*sql.Tx, time.Time) error { return nil })
+			if w.lostErr == nil && (errors.Is(err, ErrFenced) || err != nil && w.store.lost(err)) {
+				w.lostErr = w.store.failed(err)
+				close(w.lost)
+			}
 		case <-w.stop:
 			for {
 				select {

@@ -67,7 +67,7 @@ func newDriver(ctx context.Context, siteName string, o Options) *driver {
 		Options: o, site: siteName, cancellation: newCancellation(ctx, o.Grace, o.GiveUp),
 		endings: make(chan ending), losses: make(chan loss), lost: map[run.ID]loss{},
 	}
-	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Now, d.cancellation.abort)
+	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Lost, o.Now, d.cancellation.abort)
 	d.reset()
 	return d
 }

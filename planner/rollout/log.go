@@ -25,13 +25,25 @@ type log struct {
 	done    sync.WaitGroup
 }
 
-// newLog starts the writer. Records are made under ctx, which must outlive the run's own: how a run ended is recorded
-// too.
-func newLog(ctx context.Context, r Recorder, now func() time.Time, failed func(error)) *log {
+// waitingLimit is how many events may wait for a recorder that does not answer, such as a database that is away.
+const waitingLimit = 100_000
+
+// newLog starts the writer. When lost is closed, the recorder says why without being given an event. Records are made
+// under ctx, which must outlive the run's own: how a run ended is recorded too.
+func newLog(ctx context.Context, r Recorder, lost <-chan struct{}, now func() time.Time, failed func(error)) *log {
 	l := &log{recorder: r, now: now, failed: failed, reached: make(chan struct{}), wake: make(chan struct{}, 1)}
 	l.done.Go(func() {
-		for range l.wake {
-			l.write(ctx)
+		for {
+			select {
+			case _, more := <-l.wake:
+				if !more {
+					return
+				}
+				l.write(ctx)
+			case <-lost:
+				lost = nil
+				l.fail(l.recorder.Record(ctx))
+			}
 		}
 	})
 	return l
@@ -61,6 +73,10 @@ func (l *log) add(events []journal.Event) <-chan struct{} {
 	for i := range events {
 		events[i].Time = l.now()
 	}
+	if len(l.waiting) > waitingLimit {
+		l.failLocked(fmt.Errorf("%d events wait to be recorded", waitingLimit))
+		l.waiting = nil
+	}
 	l.waiting = append(l.waiting, events...)
 	select {
 	case l.wake <- struct{}{}:
@@ -76,13 +92,21 @@ func (l *log) write(ctx context.Context) {
 	l.waiting, l.reached = nil, make(chan struct{})
 	l.mu.Unlock()
 	if err == nil && len(events) > 0 {
-		if err = l.recorder.Record(ctx, events...); err != nil {
-			err = fmt.Errorf("journal: an event could not be recorded, so the run was stopped: %w", err)
-			l.mu.Lock()
-			l.err = err
-			l.mu.Unlock()
-			l.failed(err)
-		}
+		l.fail(l.recorder.Record(ctx, events...))
 	}
 	close(reached)
+}
+
+// fail keeps the first error and stops the run.
+func (l *log) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failLocked(err)
+}
+
+func (l *log) failLocked(err error) {
+	if err != nil && l.err == nil {
+		l.err = fmt.Errorf("journal: an event could not be recorded, so the run was stopped: %w", err)
+		l.failed(l.err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -29,7 +30,7 @@ func (d *slowDisk) Record(ctx context.Context, events ...journal.Event) error {
 
 func started(t *testing.T, d *slowDisk, failed func(error)) *log {
 	t.Helper()
-	return newLog(t.Context(), d, time.Now, failed)
+	return newLog(t.Context(), d, nil, time.Now, failed)
 }
 
 func TestLogKeepsOrderAndSharesCalls(t *testing.T) {
@@ -110,6 +111,41 @@ func TestLogStopsAtTheFirstError(t *testing.T) {
 		}
 		if len(disk.calls) != 1 || len(told) != 1 {
 			t.Errorf("%d calls and %d notices after an error, want one of each", len(disk.calls), len(told))
+		}
+	})
+}
+
+// lostRecorder can record nothing any more.
+type lostRecorder struct{}
+
+func (lostRecorder) Record(context.Context, ...journal.Event) error { return journal.ErrFenced }
+
+// A run that records nothing stops when its lease is lost.
+func TestLogNoticesALostLease(t *testing.T) {
+	lost, failed := make(chan struct{}), make(chan error, 1)
+	l := newLog(t.Context(), lostRecorder{}, lost, time.Now, func(err error) { failed <- err })
+	close(lost)
+	if err := <-failed; !errors.Is(err, journal.ErrFenced) {
+		t.Error(err)
+	}
+	if err := l.close(); !errors.Is(err, journal.ErrFenced) {
+		t.Error(err)
+	}
+}
+
+// Events that a recorder does not take are kept within bounds.
+func TestLogIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed error
+		l := started(t, &slowDisk{}, func(err error) { failed = err })
+		l.append(journal.Event{})
+		synctest.Wait() // the recorder is at work
+		l.append(make([]journal.Event, waitingLimit+1)...)
+		if l.append(journal.Event{}); failed == nil || !strings.Contains(failed.Error(), "wait to be recorded") {
+			t.Error(failed)
+		}
+		if err := l.close(); err == nil {
+			t.Error("no error")
 		}
 	})
 }

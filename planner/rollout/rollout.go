@@ -44,14 +44,15 @@ type Decisions interface {
 
 // Options say how a plan is driven.
 type Options struct {
-	Executor    Executor  // required
-	Recorder    Recorder  // required by Run and TearDown
-	Decisions   Decisions // nil: nobody decides anything
-	RunID       string    // required by Run and TearDown: recorded in the ledgers
-	Caller      Caller    // required by Run when the plan holds callbacks
-	Parallelism int       // active nodes at once; 0 is 10
-	Owner       string    // lineage of the state that has the site; empty for Terraform's (converge.Manifest)
-	TakeOver    string    // the owner from which the site is taken over
+	Executor    Executor        // required
+	Recorder    Recorder        // required by Run and TearDown
+	Lost        <-chan struct{} // closed when Recorder can record nothing any more: Record without events says why
+	Decisions   Decisions       // nil: nobody decides anything
+	RunID       string          // required by Run and TearDown: recorded in the ledgers
+	Caller      Caller          // required by Run when the plan holds callbacks
+	Parallelism int             // active nodes at once; 0 is 10
+	Owner       string          // lineage of the state that has the site; empty for Terraform's (converge.Manifest)
+	TakeOver    string          // the owner from which the site is taken over
 	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other, share no node
 	// and have no tasks that require each other's or read what their callbacks return ([planner.Group.After]); 0 is 1.
 	ParallelGroups int

@@ -1,0 +1,266 @@
+package journal
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal/postgrestest"
+)
+
+// ownCluster returns a cluster that the test may stop, and a journal in it.
+func ownCluster(t *testing.T) (*postgrestest.Cluster, Location) {
+	t.Helper()
+	c := postgrestest.Start(t)
+	return c, Location{URL: c.URL(t)}
+}
+
+// Each error says what is wrong and shows no secret.
+func TestAddressesOfPostgresAreChecked(t *testing.T) {
+	c, err := cluster()
+	if err != nil {
+		postgrestest.Skip(t, err)
+	}
+	good := c.URL(t)
+	for name, tt := range map[string]struct{ url, want string }{
+		"no URL":           {"host=db password=hush1", "is not the URL of a PostgreSQL database"},
+		"other scheme":     {"mysql://u:hush1@db/d", "is not the URL of a PostgreSQL database"},
+		"bad escape":       {"postgres://u:hush1%zz@db/d", "percent-encode"},
+		"bad port":         {"postgres://u:hush1/x@db/d", "percent-encode"},
+		"bad sslmode":      {"postgres://u:hush1@db/d?sslmode=maybe&password=hush2", "sslmode"},
+		"wrong address":    {"postgres://u:hush1@/d?host=/nowhere&password=hush2", "/nowhere"},
+		"wrong port":       {"postgres://u:hush1@127.0.0.1:1/d?connect_timeout=2", "127.0.0.1:1"},
+		"wrong password":   {c.Address("slipway", "hush1", "postgres"), "password authentication failed"},
+		"wrong role":       {c.Address("nobody", "hush1", "postgres"), "password authentication failed"},
+		"wrong database":   {strings.Replace(good, "/test", "/hardly", 1), "does not exist"},
+		"certificate gone": {"postgres://u:hush1@db/d?sslmode=verify-full&sslrootcert=/nowhere", "/nowhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := Location{URL: tt.url, Setting: "journal of the provider"}
+			_, writing := at.Open(t.Context(), "lon1")
+			_, reading := at.OpenExisting(t.Context(), "lon1")
+			_, listing := at.Sites(t.Context())
+			for what, err := range map[string]error{"writing": writing, "reading": reading, "listing": listing} {
+				switch {
+				case err == nil || !strings.Contains(err.Error(), tt.want):
+					t.Errorf("%s: no %q in: %v", what, tt.want, err)
+				case strings.Contains(err.Error(), "hush"), strings.Contains(err.Error(), postgrestest.Password):
+					t.Errorf("%s: a secret is in: %v", what, err)
+				}
+			}
+		})
+	}
+	at := Location{URL: good}
+	if _, err := at.OpenExisting(t.Context(), "lon1"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a site without a journal: %v", err)
+	}
+	if sites, err := at.Sites(t.Context()); err != nil || len(sites) != 0 {
+		t.Errorf("sites %q, %v", sites, err)
+	}
+	openSite(t, at)
+	if sites, err := at.Sites(t.Context()); err != nil || fmt.Sprint(sites) != "[lon1]" {
+		t.Errorf("sites %q, %v", sites, err)
+	}
+	long := strings.Repeat("x", 56)
+	if _, err := at.Open(t.Context(), long); err == nil || !strings.Contains(err.Error(), "it may have 55") {
+		t.Errorf("a long name: %v", err)
+	}
+}
+
+// Controllers that start at once create or upgrade one schema.
+func TestControllersCreateTheSchemaOnce(t *testing.T) {
+	at := postgres(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			s, err := at.Open(t.Context(), "lon1")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s := openSite(t, at)
+	if _, err := s.db.ExecContext(t.Context(), "UPDATE journal SET version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	for what, open := range map[string]func() (*Store, error){
+		"writing": func() (*Store, error) { return at.Open(t.Context(), "lon1") },
+		"reading": func() (*Store, error) { return at.OpenExisting(t.Context(), "lon1") },
+	} {
+		if _, err := open(); err == nil || !strings.Contains(err.Error(), "newer slipway") {
+			t.Errorf("%s a newer journal: %v", what, err)
+		}
+	}
+}
+
+// A restart of the database in a run loses no event and records none twice.
+func TestRunSurvivesARestartOfTheDatabase(t *testing.T) {
+	c, at := ownCluster(t)
+	w := start(t, openSite(t, at), "run-1")
+	const events = 200
+	recorded := make(chan error, 1)
+	started := make(chan struct{})
+	go func() {
+		for i := range events {
+			if i == events/10 {
+				close(started)
+			}
+			if err := w.Record(t.Context(), Event{Kind: Note, Phase: i, Message: "a\x00b\xff"}); err != nil {
+				recorded <- err
+				return
+			}
+		}
+		recorded <- nil
+	}()
+	<-started
+	if err := errors.Join(c.Stop(), c.Up()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-recorded; err != nil {
+		t.Fatal(err)
+	}
+	finish(t, w)
+	s := openSite(t, at)
+	found, err := s.Events(t.Context(), "run-1", 0, 10*events)
+	if err != nil || len(found) != events {
+		t.Fatalf("%d events, %v", len(found), err)
+	}
+	for i, e := range found {
+		if e.Phase != i || e.Message != "a\uFFFDb\uFFFD" {
+			t.Fatalf("event %d is %+v", i, e)
+		}
+	}
+}
+
+// Without the database a run stops before another one may take its site over.
+func TestRunStopsWithoutTheDatabase(t *testing.T) {
+	c, at := ownCluster(t)
+	s := openSite(t, at)
+	s.leaseTime = 3 * time.Second
+	w := start(t, s, "run-1")
+	if err := w.Record(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := c.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	since := time.Now()
+	<-w.Lost()
+	if took := time.Since(since); took > s.leaseTime {
+		t.Errorf("it took %s to notice", took)
+	}
+	for what, err := range map[string]error{"what is lost": w.Record(t.Context()),
+		"an event": w.Record(t.Context(), Event{Kind: Note}), "the end": w.Finish(t.Context(), "failed", "")} {
+		if err == nil || !strings.Contains(err.Error(), "no connection for") ||
+			strings.Contains(err.Error(), postgrestest.Password) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := c.Up(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The holder of a lease that died on another machine, where nobody sees its process end, loses it when it is silent.
+func TestSilentHolderOnAnotherMachine(t *testing.T) {
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		w := start(t, s, "run-1")
+		if _, err := s.db.ExecContext(t.Context(), "UPDATE leases SET process = 'another boot of another 1'"); err != nil {
+			t.Fatal(err)
+		}
+		close(w.stop) // it sends no heartbeat any more
+		<-w.stopped
+		other := openSite(t, at)
+		other.leaseTime = time.Second
+		finish(t, start(t, other, "run-2"))
+		if _, err := s.Run(t.Context(), "run-1"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A lost lease is noticed by a run that records nothing.
+func TestLostLeaseStopsAQuietRun(t *testing.T) {
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		s.leaseTime = time.Second
+		w := start(t, s, "run-1")
+		if _, err := openSite(t, at).Unlock(t.Context(), "lon1", true); err != nil {
+			t.Fatal(err)
+		}
+		<-w.Lost()
+		if err := w.Record(t.Context()); !errors.Is(err, ErrFenced) {
+			t.Error(err)
+		}
+		if err := w.Finish(t.Context(), "failed", ""); !errors.Is(err, ErrFenced) {
+			t.Error(err)
+		}
+	})
+}
+
+// A reader that goes on after the last number that it saw misses no event, whatever the order in which writers commit.
+func TestPagesSkipNoEventThatCommitsLate(t *testing.T) {
+	at := postgres(t)
+	s := openSite(t, at)
+	w := start(t, s, "run-1")
+	const writers, rounds = 4, 25
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			other, err := at.Open(t.Context(), "lon1")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer other.Close() //nolint:errcheck // what it wrote is committed
+			for range rounds {
+				if err := other.transact(t.Context(), func(tx *sql.Tx, now time.Time) error {
+					if err := w.insert(t.Context(), tx, now, []Event{{Kind: Note}}); err != nil {
+						return err
+					}
+					<-time.After(time.Duration(rand.IntN(8)) * time.Millisecond) // the commit is late
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	written := make(chan struct{})
+	go func() { all.Wait(); close(written) }()
+	seen, after := 0, int64(0)
+	for last := false; ; {
+		events, err := s.Events(t.Context(), "run-1", after, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen += len(events); len(events) > 0 {
+			after = events[len(events)-1].Seq
+			continue
+		}
+		if last {
+			break
+		}
+		select {
+		case <-written:
+			last = true
+		default:
+		}
+	}
+	if seen != writers*rounds {
+		t.Errorf("%d events of %d", seen, writers*rounds)
+	}
+	finish(t, w)
+}
