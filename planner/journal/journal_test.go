@@ -408,47 +408,48 @@ func TestSilentRunIsAbandoned(t *testing.T) {
 
 // What a person decides in another process comes to the run once, in its order, and only while the run is active.
 func TestDecide(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "lon1.db")
-	w, person := start(t, openAt(t, file), "run-1"), openAt(t, file)
-	decisions := func(want ...string) {
-		t.Helper()
-		var got []string
-		found, err := w.Decisions(t.Context())
-		for _, e := range found {
-			got = append(got, fmt.Sprint(e.Kind, " ", e.Action, " ", e.Group, " ", e.Phase, " ", e.Output, " ", e.Message))
+	conform(t, func(t *testing.T, at Location) {
+		w, person := start(t, openSite(t, at), "run-1"), openSite(t, at)
+		decisions := func(want ...string) {
+			t.Helper()
+			var got []string
+			found, err := w.Decisions(t.Context())
+			for _, e := range found {
+				got = append(got, fmt.Sprint(e.Kind, " ", e.Action, " ", e.Group, " ", e.Phase, " ", e.Output, " ", e.Message))
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("decided is %q, error %v, want %q", got, err, want)
+			}
 		}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("decided is %q, error %v, want %q", got, err, want)
+		decide := func(e Event) {
+			t.Helper()
+			if err := person.Decide(t.Context(), "run-1", e); err != nil {
+				t.Error(err)
+			}
 		}
-	}
-	decide := func(e Event) {
-		t.Helper()
-		if err := person.Decide(t.Context(), "run-1", e); err != nil {
-			t.Error(err)
+		decisions()
+		decide(Event{Action: Approve, Group: "g", Phase: 2, Output: "digest", Message: "by ann: it works"})
+		if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	decisions()
-	decide(Event{Action: Approve, Group: "g", Phase: 2, Output: "digest", Message: "by ann: it works"})
-	if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
-		t.Fatal(err)
-	}
-	decide(Event{Action: Hold, Message: "by bob"})
-	decisions("decided approve g 2 digest by ann: it works", "decided pause  0  by bob")
-	decisions()
-	decide(Event{Action: Cancel})
-	decisions("decided cancel  0  ")
-	if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
-		t.Errorf("the lease is lost: %v", err)
-	}
-	only, err := person.Events(t.Context(), "run-1", 0, 10, Note, Decided)
-	if err != nil || len(only) != 5 || only[0].Kind != Decided || only[1].Kind != Note {
-		t.Errorf("the events are %v, error %v", only, err)
-	}
-	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
-		t.Fatal(err)
-	}
-	err = person.Decide(t.Context(), "run-1", Event{Action: Resume})
-	if err == nil || err.Error() != "the run run-1 has ended" {
-		t.Errorf("a run that has ended is decided on: %v", err)
-	}
+		decide(Event{Action: Hold, Message: "by bob"})
+		decisions("decided approve g 2 digest by ann: it works", "decided pause  0  by bob")
+		decisions()
+		decide(Event{Action: Cancel})
+		decisions("decided cancel  0  ")
+		if err := w.Record(t.Context(), Event{Kind: Note}); err != nil {
+			t.Errorf("the lease is lost: %v", err)
+		}
+		only, err := person.Events(t.Context(), "run-1", 0, 10, Note, Decided)
+		if err != nil || len(only) != 5 || only[0].Kind != Decided || only[1].Kind != Note {
+			t.Errorf("the events are %v, error %v", only, err)
+		}
+		if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Fatal(err)
+		}
+		err = person.Decide(t.Context(), "run-1", Event{Action: Resume})
+		if err == nil || err.Error() != "the run run-1 has ended" {
+			t.Errorf("a run that has ended is decided on: %v", err)
+		}
+	})
 }

@@ -227,7 +227,7 @@ func TestPagesSkipNoEventThatCommitsLate(t *testing.T) {
 			defer other.Close() //nolint:errcheck // what it wrote is committed
 			for range rounds {
 				if err := other.transact(t.Context(), func(tx *sql.Tx, now time.Time) error {
-					if err := w.insert(t.Context(), tx, now, []Event{{Kind: Note}}); err != nil {
+					if err := insert(t.Context(), tx, "run-1", now, []Event{{Kind: Note}}); err != nil {
 						return err
 					}
 					<-time.After(time.Duration(rand.IntN(8)) * time.Millisecond) // the commit is late

@@ -309,6 +309,8 @@ func clean(s string) string {
 
 // Decisions returns what persons have decided about the run since the last call, oldest first. It is for one goroutine.
 func (w *Writer) Decisions(ctx context.Context) (decisions []Recorded, err error) {
+	ctx, cancel := context.WithTimeout(ctx, LeaseTime/3) // the answer of a lost connection never comes
+	defer cancel()
 	last := w.looked
 	err = w.store.db.QueryRowContext(ctx, "SELECT coalesce(max(seq), 0) FROM events WHERE run = $1", w.run.ID).Scan(&last)
 	if err == nil && last > w.looked {
