@@ -30,7 +30,7 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 		}}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A plugin as it stands in its folder: `metadata.yaml` (`name`, `version`), `tasks.yaml`, `deployment_tasks.yaml` and the files below `deployment_scripts/`. " +
-			"`slipway_deployment` takes it whole in `plugins`. Everything that is wrong with its documents is reported with file, line and column.",
+			"`slipway_deployment` takes it whole in `plugins`; a task that no plugin brings is then a warning. Everything that is wrong with its documents is reported with file, line and column.",
 		Attributes: map[string]schema.Attribute{
 			"path": schema.StringAttribute{Required: true, Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
 				MarkdownDescription: "The folder. Links that lead out of it, special files and files of more than 1 MiB together are errors."},
@@ -57,7 +57,6 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 						Attributes: graphParameters},
 					"fail_on_error": fail,
 				}}},
-			"allow_unknown_tasks": flag("Whether graph tasks may name tasks that no plugin brings, as those of Fuel name tasks of its library: such a relation falls away, with a warning."),
 			"files": schema.MapAttribute{Computed: true, ElementType: types.StringType,
 				MarkdownDescription: "The files below `deployment_scripts/`, in which tasks run: path to content, in base64."},
 		},
@@ -97,7 +96,9 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	for _, w := range warnings {
 		resp.Diagnostics.AddAttributeWarning(path.Root("path"), "Plugin does more in Fuel", w.Error())
 	}
-	answer(ctx, req, resp, document.PlainPlugin(p))
+	plain := document.PlainPlugin(p)
+	delete(plain, "allow_unknown_tasks") // that follows from the path
+	answer(ctx, req, resp, plain)
 }
 
 // given returns nil for an empty text.

@@ -79,4 +79,22 @@ data:
 			t.Errorf("%s of the plan:\n%s\nof the documents:\n%s\n%s", name, got, want, config)
 		}
 	}
+
+	// The folder itself is planned the same, with what slipway does not do as warnings.
+	c.configure(strings.Replace(config, config[strings.Index(config, "  plugins = "):],
+		"  plugins = [data.slipway_plugin.proxy]\n}\ndata \"slipway_plugin\" \"proxy\" {\n  path = \""+plugin+"\"\n}\n", 1))
+	out := c.run(2, "plan", "-input=false", "-no-color", "-detailed-exitcode", "-out=plan.bin")
+	said := strings.Join(strings.Fields(out), " ")
+	for _, want := range []string{"slipway does not evaluate the condition of a task, so these tasks always run: \"first\"",
+		`no plugin brings the task "hiera"; what names it orders nothing: requires of "last"`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the plan does not say %s:\n%s", want, out)
+		}
+	}
+	fromFolder, _ := c.slipway(c.run(0, "show", "-json", "plan.bin"), "order", "-")
+	fromFolder, _, _ = strings.Cut(fromFolder, "\nstandard input")
+	got, _ := c.slipway(plan, "order", "-")
+	if got, _, _ = strings.Cut(got, "\nstandard input"); got != fromFolder {
+		t.Errorf("order of the folder:\n%s\nof what convert wrote:\n%s", fromFolder, got)
+	}
 }

@@ -221,8 +221,8 @@ func graphTaskAt(i int) string { return invalid.PathAt("graph_tasks", i) }
 func (r *reader) plugin(n *yaml.Node, path string) (p site.Plugin) {
 	keys := r.pluginKeys(&p, listInto(r, &p.Tasks, r.stageTask), listInto(r, &p.GraphTasks, r.graphTask))
 	keys[0].required = true
-	if r.converts { // from data.slipway_plugin
-		keys = append(keys, key{"path", false, func(*yaml.Node, string) {}})
+	if r.converts { // from data.slipway_plugin, which reads plugins of Fuel
+		keys = append(keys, key{"path", false, func(*yaml.Node, string) { p.AllowUnknownTasks = true }})
 	}
 	r.object(n, path, keys...)
 	return p
