@@ -376,3 +376,92 @@ func assertUnlockedFirst(t *testing.T, moments []moment, left lab.Node, all []la
 		}
 	}
 }
+
+// putBackSite is a site of one group that puts a batch that failed back. Each content has its file, its user, and its
+// package; a service reads the file when it starts.
+func putBackSite(t *testing.T, machines []lab.Node) *workspace {
+	t.Helper()
+	w := newWorkspace(t, config{site: "putback", nodes: machines, groups: `
+resource "slipway_group" "rolling" {
+  name      = "rolling"
+  critical  = true
+  selectors = []
+  rolling = {
+    max_parallel = 1
+    lock         = "echo lock >>/run/locks; while test -e /run/hang && test $(wc -l </run/locks) -ge 2; do sleep 0.1; done"
+    unlock       = "true"
+    batches      = ["1"]
+    health_check = { command = "! test -e /run/sick" }
+    on_failure   = "rollback"
+  }
+}
+`, groupList: []string{"rolling"}, more: []string{"canary"}, services: `
+resource "slipway_service" "canary" {
+  name      = "canary"
+  selectors = []
+  configuration = {
+    file = {
+      "/etc/canary" = { content = var.content, mode = "0640" }
+      "/etc/systemd/system/canary.service" = { content = <<-EOT
+        [Service]
+        ExecStart=/bin/sh -c 'cat /etc/canary >/run/canary; exec sleep 1000000'
+        EOT
+      }
+    }
+    user    = { canary = { comment = var.content }, second = { ensure = var.content == "first" ? "absent" : "present" } }
+    package = { tree = { ensure = var.content == "first" ? "absent" : "installed" } }
+    service = { canary = { ensure = "running", require = ["file[/etc/systemd/system/canary.service]"], subscribe = ["file[/etc/canary]"] } }
+  }
+}
+`}.hcl(t))
+	t.Cleanup(func() { onEach(t, machines, "rm -f /run/locks /run/hang /run/sick /run/canary") })
+	return w
+}
+
+// whatPutBackSiteMade shows what is on a node of the content of putBackSite.
+const whatPutBackSiteMade = `echo $(cat /etc/canary /run/canary) $(stat -c %a /etc/canary) $(getent passwd canary | cut -d: -f5) $(id -u second 2>/dev/null || echo -) $(systemctl is-active canary) $(test -e /usr/bin/tree && echo tree || echo -)`
+
+// TestBatchIsPutBack: a canary that fails its health check has again what it had before the run, but for its package,
+// and the next plan has the work again; so it has when the run is killed before the canary was put back.
+func TestBatchIsPutBack(t *testing.T) {
+	t.Parallel()
+	three := takeForRolling(t, 3)
+	w := putBackSite(t, three)
+	defer w.mustDestroy()
+	w.must(w.apply(), 0)
+	is := func(n lab.Node, want string) {
+		t.Helper()
+		if got := strings.TrimSpace(n.On(t, whatPutBackSiteMade)); got != want {
+			t.Errorf("%s has %q, want %q", n.Name, got, want)
+		}
+	}
+	is(three[0], "firstfirst 640 first - active -")
+	canary := three[0]
+	canary.On(t, "touch /run/sick; rm /run/locks")
+	w.set("content", "second")
+	work := []string{"rolling (critical): batch 1 of 2: 1 node (" + canary.Name + "), then health check", "puts back what it changed if it fails",
+		"update file[/etc/canary] on 3"}
+	w.must(w.plan(), 2, work...)
+	w.must(w.apply(), 1, "health check: the command ended with status 1", "1 node put back to what was there before this run",
+		"2 nodes not deployed: batch 1 failed", "not restored: package[tree]", "file[/etc/canary]", "user[canary]", "user[second]")
+	w.assertStatus("failed", canary.Name)
+	if locks := strings.Count(canary.On(t, "cat /run/locks"), "lock"); locks != 2 {
+		t.Errorf("the canary was locked %d times, want 2", locks)
+	}
+	is(canary, "firstfirst 640 first - active tree")
+	is(three[1], "firstfirst 640 first - active -")
+
+	// The run is killed while it puts the canary back.
+	w.must(w.plan(), 2, work...)
+	canary.On(t, "rm /run/locks; touch /run/hang")
+	p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
+	p.until(canary, "it is about to be put back", "test $(wc -l </run/locks) -ge 2")
+	p.signal(syscall.SIGKILL, -p.pid())
+	p.wait()
+	canary.On(t, "rm /run/hang /run/sick")
+	w.applyWhenFree()
+	for _, n := range three {
+		is(n, "secondsecond 640 second "+strings.TrimSpace(n.On(t, "id -u second"))+" active tree")
+	}
+	w.must(w.plan(), 0, "No changes")
+}
