@@ -92,7 +92,7 @@ func (l limits) converge(
 		return converge.Summary{}, f.lost()
 	}
 	most := len(manifest.Items)
-	if manifest.TearDown {
+	if manifest.TearDown || manifest.Restore { // what they report is in the ledger
 		most = schema.MostResources
 	}
 	return f.work(ctx, body, most, each)
