@@ -160,6 +160,56 @@ func TestRestoreGoesOn(t *testing.T) {
 	}
 }
 
+// endsAfter is a context that ends when it was asked so often.
+type endsAfter struct {
+	context.Context
+	asked *int
+}
+
+func (c endsAfter) Err() error {
+	if *c.asked--; *c.asked < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestRestoreEndsInTheMiddle: wherever a restore ends, the ledger says of each file what it is, so that the next run, with images of its own, makes of it
+// what it is sent.
+func TestRestoreEndsInTheMiddle(t *testing.T) {
+	old, changed := resource.Parameters{"content": "1"}, resource.Parameters{"content": "2"}
+	var ends []string
+	for asked := range 60 {
+		b := nodeOf(t, map[string]string{"/d/": ""})
+		bench := &bench{sandbox: b, types: types.All, run: "run-1"}
+		bench.converge(Apply, managed(t, "file", "/d/a", old), managed(t, "file", "/d/b", old))
+		bench.run = "run-2"
+		was := []Item{managed(t, "file", "/d/a", old), managed(t, "file", "/d/b", old)}
+		next := []Item{managed(t, "file", "/d/a", changed), managed(t, "file", "/d/b", changed), managed(t, "file", "/d/c", changed)}
+		bench.session(t.Context(), Manifest{Mode: Apply, Images: true, Items: next})
+		_, summary := bench.session(endsAfter{t.Context(), &asked}, Manifest{Mode: Apply, Restore: true})
+		files, _ := b.nodeNow()
+		ends = append(ends, strings.Join([]string{files["/d/a"], files["/d/b"], files["/d/c"]}, "|"))
+		for i, item := range next {
+			digest, known := summary.Ledger[item.ID()]
+			content, there := files["/d/"+string(rune('a'+i))]
+			restored := i < len(was) && digest == was[i].Digest || i == len(was) && !known
+			if summary.Ledger != nil && digest != "" && (digest == item.Digest) == restored {
+				t.Errorf("%d: %s has the digest %q and is %q, %t", asked, item.ID(), digest, content, there)
+			}
+		}
+		bench.run = "run-3"
+		bench.converge(Apply, next...)
+		for name, content := range map[string]string{"/d/a": "2", "/d/b": "2", "/d/c": "2"} {
+			if got := b.get(name); got != content {
+				t.Errorf("%d: the next run left %s with %q", asked, name, got)
+			}
+		}
+	}
+	if slices.Sort(ends); len(slices.Compact(ends)) < 3 {
+		t.Errorf("the restores ended with %q only", ends)
+	}
+}
+
 // TestRestoreAccounts: a user and a group that a run deletes or makes, and what it changes of them, come back with their numbers and password.
 func TestRestoreAccounts(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -78,7 +78,8 @@ func (m *Machine) restores(c *call, node string) bool {
 
 // keepsChanges warns of the nodes of a batch that failed that were not put back because the run was stopped.
 func (m *Machine) keepsChanges(c *call) {
-	if c.batch == 0 || c.group.Rolling.OnFailure != site.OnFailureRollback || !m.stopped || len(c.batchFailed(c.sound)) == 0 {
+	if !m.stopped || c.batch == 0 || c.group.Rolling.OnFailure != site.OnFailureRollback ||
+		len(c.batchFailed(c.sound)) == 0 {
 		return
 	}
 	for _, n := range slices.Sorted(maps.Keys(c.changed)) {
