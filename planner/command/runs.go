@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func newRuns(j *journalFlags) *cobra.Command {
 			p.table(table, []string{"RUN", "OPERATION", "STATUS", "STARTED", "DURATION", "STEPS"}, rows)
 		})
 	})
-	cmd.AddCommand(newUnlock(j), newApprove(j), newDecision(j, journal.Hold, "Start nothing more in a run until it is resumed",
+	cmd.AddCommand(newUnlock(j), newPrune(j), newApprove(j), newDecision(j, journal.Hold, "Start nothing more in a run until it is resumed",
 		"Start nothing more in a run until `runs resume`. What runs is finished, unlocked and checked. Time limits of groups do not count meanwhile."),
 		newDecision(j, journal.Resume, "Let a run go on that was paused", "Let a run go on that `runs pause` paused."),
 		newDecision(j, journal.Cancel, "Stop a run", "Stop a run as an interrupt of Terraform does: nothing more is started, running sessions have the grace period to end, and nodes are\n"+
@@ -87,3 +88,57 @@ func newUnlock(j *journalFlags) *cobra.Command {
 	}
 	return cmd
 }
+
+func newPrune(j *journalFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Delete runs that ended long ago",
+		Long: "Delete the runs of a site that ended before a time, with their events. Active runs and the history of services stay. The file of a journal in SQLite\n" +
+			"does not shrink: later runs use the space.",
+		Args: noArguments,
+	}
+	const olderThan = "older-than"
+	age := cmd.Flags().String(olderThan, "", "how long ago the runs ended at least, such as 90d or 12h (required)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		limit, err := parseAge(*age)
+		if err != nil {
+			return inputError(fmt.Errorf("--%s %q: %w", olderThan, *age, err))
+		}
+		l, site, err := j.selected(cmd.Context())
+		if err != nil {
+			return inputError(err)
+		}
+		store, err := l.Open(cmd.Context(), site)
+		if err != nil {
+			return inputError(err)
+		}
+		n, err := store.Prune(cmd.Context(), limit)
+		if err := errors.Join(err, store.Close()); err != nil {
+			return err
+		}
+		p := &printer{w: cmd.OutOrStdout()}
+		p.printf("site %s: %s deleted\n", site, countOf(n, "run"))
+		return p.err
+	}
+	return cmd
+}
+
+// parseAge reads a duration, also in days.
+func parseAge(text string) (time.Duration, error) {
+	age, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		age = time.Duration(n) * 24 * time.Hour
+		if n > maximumDays {
+			err = strconv.ErrRange
+		}
+	}
+	if err != nil || age <= 0 {
+		return 0, errors.New("must be a time such as 90d or 12h")
+	}
+	return age, nil
+}
+
+// maximumDays fits into a duration.
+const maximumDays = 100_000

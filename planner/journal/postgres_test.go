@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal/postgrestest"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 // ownCluster returns a cluster that the test may stop, and a journal in it.
@@ -263,4 +264,42 @@ func TestPagesSkipNoEventThatCommitsLate(t *testing.T) {
 		t.Errorf("%d events of %d", seen, writers*rounds)
 	}
 	finish(t, w)
+}
+
+// Prune deletes runs that ended long ago, with any number of events, and nothing else.
+func TestPrune(t *testing.T) {
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, at)
+		c := &clock{t: time.UnixMilli(1e12)}
+		c.use(s)
+		w := start(t, s, "old")
+		recordServices(t, w, []services.Revision{ntp(1, "start")})
+		if err := w.Record(t.Context(), make([]Event, pruneLimit+1)...); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, w)
+		c.add(time.Hour)
+		finish(t, start(t, s, "newer"))
+		c.add(time.Hour)
+		active := start(t, s, "active")
+		c.add(time.Hour)
+		for _, tt := range []struct {
+			age  time.Duration
+			runs int
+		}{{4 * time.Hour, 0}, {150 * time.Minute, 1}, {150 * time.Minute, 0}, {0, 1}} {
+			if n, err := s.Prune(t.Context(), tt.age); err != nil || n != tt.runs {
+				t.Errorf("older than %s: %d runs, %v, want %d", tt.age, n, err, tt.runs)
+			}
+		}
+		if runs, err := s.Runs(t.Context(), 10); err != nil || len(runs) != 1 || runs[0].ID != "active" {
+			t.Errorf("%+v, %v", runs, err)
+		}
+		if events, err := s.Events(t.Context(), "old", 0, 10); err != nil || len(events) != 0 {
+			t.Errorf("%d events of a run that is deleted, %v", len(events), err)
+		}
+		if v, err := s.Service(t.Context(), "ntp"); err != nil || v.Version != 1 {
+			t.Errorf("the history of services: %+v, %v", v, err)
+		}
+		finish(t, active)
+	})
 }
