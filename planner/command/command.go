@@ -38,6 +38,9 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 		cmd.PersistentFlags().StringVar(&j.site, "site", "", "name of the site; needed only where there are journals of several")
 		root.AddCommand(cmd)
 	}
+	serve := newServe(j)
+	j.add(serve.Flags())
+	root.AddCommand(serve)
 	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(), newConvert(),
 		newLifecycle()} {
 		root.AddCommand(interruptible(cmd))

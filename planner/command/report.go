@@ -1,9 +1,7 @@
 package command
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +25,7 @@ func newReport(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return inputError(err)
 		}
-		events, err := allEvents(cmd.Context(), store, run.ID)
+		events, err := store.AllEvents(cmd.Context(), run.ID)
 		if err != nil {
 			return err
 		}
@@ -51,9 +49,9 @@ func newReport(j *journalFlags) *cobra.Command {
 // account is what a report says of a run.
 type account struct {
 	journal.Run
-	Texts, Noop, Failures []alike        // changed texts, differences that stay because of noop, and failures
-	Changed, Failed       int            // tasks
-	Nodes                 []*nodeAccount // by name
+	Texts, Noop, Failures []alike // changed texts, differences that stay because of noop, and failures
+	Changed, Failed       int     // tasks
+	Nodes                 []*journal.NodeHistory
 	Groups                []journal.Recorded
 	Notes                 []journal.Recorded
 }
@@ -64,48 +62,21 @@ type alike struct {
 	Nodes                     []string
 }
 
-// nodeAccount is what a run did on a node.
-type nodeAccount struct {
-	Name, Group     string // name is empty for the callbacks of whole services
-	Stage           string // that the node reached; empty while it is at work
-	Tasks           []journal.Recorded
-	Changed, Failed int
-	Time            time.Duration // of its tasks
-}
-
 func newAccount(run journal.Run, events []journal.Recorded) *account {
 	run.Report = withoutHint(run.Report)
-	a := &account{Run: run}
-	nodes := map[string]*nodeAccount{}
-	node := func(e journal.Recorded) *nodeAccount {
-		if nodes[e.Node] == nil {
-			nodes[e.Node] = &nodeAccount{Name: e.Node, Group: e.Group}
-		}
-		return nodes[e.Node]
-	}
+	a := &account{Run: run, Nodes: journal.NodesOf(events)}
 	for _, e := range events {
 		switch e.Kind {
-		case journal.TaskFinished:
-			n := node(e)
-			n.Tasks = append(n.Tasks, e)
-			n.Time += time.Duration(e.Millis) * time.Millisecond
-			switch e.Status {
-			case "changed":
-				n.Changed++
-				a.Changed++
-			case "failed":
-				n.Failed++
-				a.Failed++
-			}
-		case journal.NodeFinished:
-			node(e).Stage = e.Status
 		case journal.GroupFinished:
 			a.Groups = append(a.Groups, e)
 		case journal.Note:
 			a.Notes = append(a.Notes, e)
 		}
 	}
-	a.Nodes = slices.SortedFunc(maps.Values(nodes), func(x, y *nodeAccount) int { return strings.Compare(x.Name, y.Name) })
+	for _, n := range a.Nodes {
+		a.Changed += n.Changed
+		a.Failed += n.Failed
+	}
 	a.Texts = alikes(events, "changed", func(e journal.Recorded) bool { return e.Message == journal.TextChanged })
 	a.Noop = alikes(events, "differs", nil)
 	a.Failures = alikes(events, "failed", nil)
@@ -195,22 +166,4 @@ func argument(args []string) string {
 		return ""
 	}
 	return args[0]
-}
-
-// page is how many events are read at once.
-const page = 1000
-
-func allEvents(ctx context.Context, store *journal.Store, run string) (all []journal.Recorded, err error) {
-	var after int64
-	for {
-		events, err := store.Events(ctx, run, after, page)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, events...)
-		if len(events) < page {
-			return all, nil
-		}
-		after = events[len(events)-1].Seq
-	}
 }

@@ -52,7 +52,7 @@ func writeReportMarkdown(out io.Writer, a *account) error {
 		rows := make([][]string, len(a.Nodes))
 		for i, n := range a.Nodes {
 			rows[i] = []string{n.Title(), n.Group, n.Stage, fmt.Sprint(len(n.Tasks)), fmt.Sprint(n.Changed),
-				fmt.Sprint(n.Failed), n.Time.String()}
+				fmt.Sprint(n.Failed), n.Time().String()}
 		}
 		p.table(f, []string{"NODE", "GROUP", "STAGE", "TASKS", "CHANGED", "FAILED", "TIME"}, rows)
 	}
@@ -67,14 +67,6 @@ func (p *printer) fence(language, text string) {
 		fence += "`"
 	}
 	p.printf("%s%s\n%s\n%s\n", fence, language, strings.TrimRight(text, "\n"), fence)
-}
-
-// Title is the node's name, or what stands for it where callbacks belong to no node.
-func (n *nodeAccount) Title() string {
-	if n.Name == "" {
-		return "(no node)"
-	}
-	return n.Name
 }
 
 //go:embed report.html
@@ -160,7 +152,7 @@ func writeReportJUnit(out io.Writer, a *account) error {
 	root := junitSuites{Name: "slipway: " + a.Site, Time: seconds(whole)}
 	root.add(junitSuite{Name: "run " + a.ID, Time: seconds(whole), Cases: []junitCase{run}})
 	for _, n := range a.Nodes {
-		suite := junitSuite{Name: n.Title(), Time: seconds(n.Time)}
+		suite := junitSuite{Name: n.Title(), Time: seconds(n.Time())}
 		for _, e := range n.Tasks {
 			c := junitCase{Class: n.Title(), Name: e.Action, Time: seconds(time.Duration(e.Millis) * time.Millisecond)}
 			if e.Resource != "" {

@@ -162,7 +162,7 @@ func failedTasks(ctx context.Context, store *journal.Store, events []journal.Rec
 			break
 		}
 	}
-	all, err := allEvents(ctx, store, result.Run)
+	all, err := store.AllEvents(ctx, result.Run)
 	if err != nil {
 		return nil, err
 	}

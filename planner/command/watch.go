@@ -14,8 +14,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
-// pollInterval is how often watch looks for new events.
-const pollInterval = 200 * time.Millisecond
+const (
+	pollInterval = 200 * time.Millisecond // how often watch looks for new events
+	page         = 1000                   // how many events it reads at once
+)
 
 func newWatch(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{

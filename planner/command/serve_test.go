@@ -1,0 +1,89 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+// The companion serves journals until it is interrupted, also one that begins later.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "journal")
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := New("test", nil, "")
+	read, write := io.Pipe()
+	cmd.SetOut(write)
+	cmd.SetArgs([]string{"serve", "--listen", "127.0.0.1:0", "--journal-directory", dir, "--token-file", token})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.ExecuteContext(ctx) }()
+	line, err := bufio.NewReader(read).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimSpace(strings.TrimPrefix(line, "serving "))
+	ask := func() string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer 0123456789abcdef")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close() //nolint:errcheck // read to its end
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	if got := ask(); got != "{\"sites\":[]}\n" {
+		t.Errorf("without a journal: %s", got)
+	}
+	s, err := journal.Open(t.Context(), journal.File(dir, "lon1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // the test is over
+	if _, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "create"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask(); !strings.Contains(got, `"id":"run-1"`) {
+		t.Errorf("with a run at work: %s", got)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	t.Parallel()
+	short := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(short, []byte("abc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"can be reached from other machines, and there is no token": {"--listen", "0.0.0.0:8642"},
+		"is not an address to listen on":                            {"--listen", "here"},
+		"no such file":                                              {"--token-file", short + "x"},
+		"one token of 16 characters or more":                        {"--token-file", short},
+	} {
+		if _, err := run(t, append([]string{"serve"}, args...)...); err == nil || !strings.Contains(err.Error(), want) || ExitStatus(err) != statusInvalid {
+			t.Errorf("%q: %v with status %d, want %q and 2", args, err, ExitStatus(err), want)
+		}
+	}
+}

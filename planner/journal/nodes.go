@@ -1,0 +1,77 @@
+package journal
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// NodeHistory is what a run did on a node.
+type NodeHistory struct {
+	Node    string     `json:"node"`            // empty for what belongs to no node: callbacks of whole services
+	Group   string     `json:"group,omitempty"` // of its first task
+	Stage   string     `json:"stage,omitempty"` // that it reached; empty while it is at work
+	Message string     `json:"message,omitempty"`
+	Changed int        `json:"changed"` // tasks that changed something
+	Failed  int        `json:"failed"`  // tasks that failed
+	Millis  int64      `json:"millis"`  // of all its tasks
+	Tasks   []Recorded `json:"-"`       // that ended, in order
+}
+
+// page is how many events are read at once.
+const page = 1000
+
+// AllEvents returns all events of a run, oldest first.
+func (s *Store) AllEvents(ctx context.Context, run string) (all []Recorded, err error) {
+	for after := int64(0); ; after = all[len(all)-1].Seq {
+		events, err := s.Events(ctx, run, after, page)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, events...); len(events) < page {
+			return all, nil
+		}
+	}
+}
+
+// NodesOf returns what a run did on each node, by name, from its events.
+func NodesOf(events []Recorded) []*NodeHistory {
+	nodes := map[string]*NodeHistory{}
+	for _, e := range events {
+		if e.Kind != TaskStarted && e.Kind != TaskFinished && e.Kind != NodeFinished {
+			continue
+		}
+		n := nodes[e.Node]
+		if n == nil {
+			n = &NodeHistory{Node: e.Node, Group: e.Group}
+			nodes[e.Node] = n
+		}
+		switch e.Kind { //nolint:exhaustive // the others were passed over
+		case NodeFinished:
+			n.Stage, n.Message = e.Status, e.Message
+		case TaskFinished:
+			n.Tasks = append(n.Tasks, e)
+			n.Millis += e.Millis
+			switch e.Status {
+			case "changed":
+				n.Changed++
+			case "failed":
+				n.Failed++
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(nodes), func(a, b *NodeHistory) int { return strings.Compare(a.Node, b.Node) })
+}
+
+// Time is how long the node's tasks took.
+func (n *NodeHistory) Time() time.Duration { return time.Duration(n.Millis) * time.Millisecond }
+
+// Title is the node's name, or what stands for it where there is none.
+func (n *NodeHistory) Title() string {
+	if n.Node == "" {
+		return "(no node)"
+	}
+	return n.Node
+}

@@ -1,0 +1,241 @@
+// Package server serves what journals have over HTTP: sites, runs and services, read-only. [New] returns the handler,
+// [Serve] serves it until its context ends.
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+// Bounds of what clients may ask for.
+const (
+	atOnce        = 64               // requests at work
+	streams       = 32               // event streams among them
+	headerBytes   = 16 << 10         // of a request
+	headerTime    = 10 * time.Second // to send them
+	answerTime    = time.Minute      // to take an answer, but for an event stream
+	wrongTokens   = 10               // per second; further ones wait for the next
+	shutdownLimit = 5 * time.Second
+)
+
+// Options say how the server answers.
+type Options struct {
+	Journals journal.Location
+	// Token must be in each request but that for the health, as `Authorization: Bearer TOKEN`. Without one, requests are
+	// answered only when they name a loopback address, so that no web page can read the answers through another name.
+	Token string
+	// Poll is how often an event stream looks for new events.
+	Poll time.Duration
+}
+
+type server struct {
+	Options
+	slots, streaming chan struct{}
+
+	mu     sync.Mutex
+	window time.Time // the second in which wrong tokens are counted
+	wrong  int
+}
+
+// New returns the handler of all addresses.
+func New(o Options) http.Handler {
+	s := &server{Options: o, slots: make(chan struct{}, atOnce), streaming: make(chan struct{}, streams)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	for _, r := range s.routes() {
+		mux.Handle("GET "+r.path, s.guarded(r))
+	}
+	return secured(mux)
+}
+
+// Serve serves on a listener until the context ends, and then lets requests end.
+func Serve(ctx context.Context, l net.Listener, o Options) error {
+	h := &http.Server{Handler: New(o), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, MaxHeaderBytes: headerBytes,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	stopped := context.AfterFunc(ctx, func() {
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownLimit)
+		defer cancel()
+		_ = h.Shutdown(grace) // what is left after the grace period is cut with the process
+	})
+	defer stopped()
+	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// CheckAddress refuses an address that others can reach when there is no token.
+func CheckAddress(listen, token string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("%q is not an address to listen on (%w); give one such as 127.0.0.1:8642", listen, err)
+	}
+	if token == "" && !isLoopback(host) {
+		return fmt.Errorf("%q can be reached from other machines, and there is no token; give a loopback address such as 127.0.0.1, or a token", listen)
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// secured adds the headers that keep a browser from doing more with an answer than showing it.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+			"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+			"Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			w.Header().Set(name, value)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guarded answers a route for those who may ask, within the bounds.
+func (s *server) guarded(to route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.admit(r); err != nil {
+			fail(w, err)
+			return
+		}
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		default:
+			w.Header().Set("Retry-After", "1")
+			fail(w, &statusError{http.StatusTooManyRequests, "too many requests are at work; ask again later"})
+			return
+		}
+		q, err := to.query(r)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		if to.events && strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+			s.stream(w, r, q)
+			return
+		}
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // not of every writer
+		answer, err := to.answer(r.Context(), q)
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		write(w, http.StatusOK, answer)
+	})
+}
+
+// admit reports why a request is not answered.
+func (s *server) admit(r *http.Request) error {
+	if s.Token == "" {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]")
+		}
+		if !isLoopback(host) {
+			return &statusError{http.StatusForbidden, fmt.Sprintf("the request names the host %q; without a token only loopback addresses are answered", host)}
+		}
+		return nil
+	}
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.Token))
+	if ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+		return nil
+	}
+	if !s.mayBeWrong(time.Now()) {
+		return &statusError{http.StatusTooManyRequests, "too many requests with a wrong token"}
+	}
+	return &statusError{http.StatusUnauthorized, "the header Authorization: Bearer TOKEN is missing or has the wrong token"}
+}
+
+// mayBeWrong counts a wrong token, and reports whether there were not too many in this second.
+func (s *server) mayBeWrong(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.window) >= time.Second {
+		s.window, s.wrong = now, 0
+	}
+	s.wrong++
+	return s.wrong <= wrongTokens
+}
+
+// statusError is an error with the HTTP status that it gives.
+type statusError struct {
+	status  int
+	message string
+}
+
+func (e *statusError) Error() string { return e.message }
+
+func notFound(format string, args ...any) error {
+	return &statusError{http.StatusNotFound, fmt.Sprintf(format, args...)}
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, err error) {
+	status, known := http.StatusInternalServerError, (*statusError)(nil)
+	if errors.As(err, &known) {
+		status = known.status
+	}
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	write(w, status, map[string]any{"error": map[string]string{"message": err.Error()}})
+}
+
+func write(w http.ResponseWriter, status int, answer any) {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // a client that went away is no error of the server
+}
+
+// open opens the journals of a site, or of all sites when it is empty, until visit returns true.
+func (s *server) open(ctx context.Context, site string,
+	visit func(site string, store *journal.Store) (bool, error)) error {
+	sites, err := s.Journals.Sites(ctx)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the directory is made by the first run
+		return err
+	}
+	if site != "" {
+		if !slices.Contains(sites, site) {
+			return notFound("there is no journal of a site %q", site)
+		}
+		sites = []string{site}
+	}
+	for _, site := range sites {
+		store, err := s.Journals.OpenExisting(ctx, site)
+		if errors.Is(err, fs.ErrNotExist) { // its first run is about to begin
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		done, err := visit(site, store)
+		if err := errors.Join(err, store.Close()); err != nil || done {
+			return err
+		}
+	}
+	return nil
+}
