@@ -343,11 +343,12 @@ func TestRunByBeginningOfItsID(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "bench.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close() //nolint:errcheck // temporary
+	b.Run("SQLite", func(b *testing.B) { benchmarkRecord(b, Location{Path: b.TempDir()}) })
+	b.Run("PostgreSQL", func(b *testing.B) { benchmarkRecord(b, postgres(b)) })
+}
+
+func benchmarkRecord(b *testing.B, at Location) {
+	s := openSite(b, at)
 	w, err := s.Start(b.Context(), Run{ID: "bench", Site: "bench"})
 	if err != nil {
 		b.Fatal(err)
@@ -363,6 +364,7 @@ func BenchmarkRecord(b *testing.B) {
 			}
 		}
 	})
+	b.ReportMetric(float64(b.N*len(events))/b.Elapsed().Seconds(), "events/s")
 	if err := w.Finish(b.Context(), "succeeded", ""); err != nil {
 		b.Fatal(err)
 	}
