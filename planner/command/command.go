@@ -41,8 +41,8 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 	serve := newServe(j)
 	j.add(serve.Flags())
 	root.AddCommand(serve)
-	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(), newConvert(),
-		newLifecycle()} {
+	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
+		newConvert(), newLifecycle()} {
 		root.AddCommand(interruptible(cmd))
 	}
 	for _, cmd := range []func(*runFlags) *cobra.Command{newApply, newCheck, newDestroy} {

@@ -34,8 +34,9 @@ func newRuns(j *journalFlags) *cobra.Command {
 			p.table(table, []string{"RUN", "OPERATION", "STATUS", "STARTED", "DURATION", "STEPS"}, rows)
 		})
 	})
-	cmd.AddCommand(newUnlock(j), newPrune(j), newApprove(j), newDecision(j, journal.Hold, "Start nothing more in a run until it is resumed",
-		"Start nothing more in a run until `runs resume`. What runs is finished, unlocked and checked. Time limits of groups do not count meanwhile."),
+	cmd.AddCommand(newUnlock(j), newPrune(j), newApprove(j),
+		newDecision(j, journal.Hold, "Start nothing more in a run until it is resumed",
+			"Start nothing more in a run until `runs resume`. What runs is finished, unlocked and checked. Time limits of groups do not count meanwhile."),
 		newDecision(j, journal.Resume, "Let a run go on that was paused", "Let a run go on that `runs pause` paused."),
 		newDecision(j, journal.Cancel, "Stop a run", "Stop a run as an interrupt of Terraform does: nothing more is started, running sessions have the grace period to end, and nodes are\n"+
 			"unlocked. The apply ends with an error, and the next plan shows the rest."))

@@ -51,8 +51,8 @@ func PluginFiles() []string { return slices.Concat(TaskFiles, []string{MetadataF
 // document: either a mapping with the keys name, version, tasks, graph_tasks, allow_unknown_tasks and files (path ->
 // content in base64), or a list of tasks as Fuel's tasks.yaml and deployment_tasks.yaml are; there, a task with an id
 // is a graph task. The tasks of all sources are joined in their order. A source that is called like another file of a
-// Fuel plugin is read as that: of metadata.yaml name and version count, the others order nothing. fallback is the plugin's
-// name where no document gives one.
+// Fuel plugin is read as that: of metadata.yaml name and version count, the others order nothing. fallback is the
+// plugin's name where no document gives one.
 //
 // A list is read as Fuel reads it: of an id or a key that is there twice the last one counts, graph tasks may name
 // tasks that no plugin brings, and what slipway does not do is a warning.

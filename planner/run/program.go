@@ -207,8 +207,8 @@ func (c compiler) planned(s site.Site, p *planner.Plan, groups []site.Group) err
 			return fmt.Errorf("group %q has the members %q in the plan and %q in the site; make a new plan", g.Name,
 				g.Members, members)
 		}
-		out := Group{Group: c.groups[g.Name], Members: g.Members, Owned: g.Owned, After: g.After, Batches: g.Batches, Pauses: g.Pauses,
-			Order: make(map[string]int, len(g.Order)), Spared: make(map[string]bool, len(g.Unlocked))}
+		out := Group{Group: c.groups[g.Name], Members: g.Members, Owned: g.Owned, After: g.After, Batches: g.Batches,
+			Pauses: g.Pauses, Order: make(map[string]int, len(g.Order)), Spared: make(map[string]bool, len(g.Unlocked))}
 		out.Selectors = nil
 		for i, node := range g.Order {
 			out.Order[node] = i - len(g.Order)

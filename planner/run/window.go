@@ -95,7 +95,8 @@ func (m *Machine) hasWork(g *Group) bool {
 
 // waitsIn reports whether a chain may not start now because its group waits, or the run is held.
 func (m *Machine) waitsIn(c *call, ch *chain) bool {
-	return !m.stopped && !ch.begun && ch.sessions[0].Kind.startsNode() && (m.held || c.group != nil && m.waits(c.group.Name))
+	return !m.stopped && !ch.begun && ch.sessions[0].Kind.startsNode() &&
+		(m.held || c.group != nil && m.waits(c.group.Name))
 }
 
 // waitsForRound reports whether the next round of a call may not begin now because its group waits.

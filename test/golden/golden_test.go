@@ -229,7 +229,7 @@ func dropAdded(attributes any) {
 		}
 	}
 	rolling, _ := of["rolling"].(map[string]any)
-	for _, name := range []string{"node_order", "batches", "health_check", "soak", "approve"} {
+	for _, name := range []string{"node_order", "batches", "health_check", "soak", "approve", "on_failure"} {
 		if value, there := rolling[name]; there && value == nil {
 			delete(rolling, name)
 		}
