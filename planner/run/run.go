@@ -246,7 +246,7 @@ type Machine struct {
 	running map[ID]*chain
 	number  int  // of the last session
 	free    int  // places of the run
-	freed   bool // a place has become free since the calls were looked at
+	freed   bool // a place has become free, or the failure budget spent, since the calls were looked at
 	calling bool // a callback runs
 
 	regroup   bool // a group may be ready that was not before
@@ -471,7 +471,8 @@ func (m *Machine) nodeFailed(name string) {
 		}
 	}
 	m.failed[name] = true
-	if m.spent = m.p.MayFail != nil && len(m.failed) > *m.p.MayFail; m.spent {
+	if m.p.MayFail != nil && len(m.failed) > *m.p.MayFail {
+		m.freed, m.spent = m.freed || !m.spent, true
 		m.failRun(true)
 	}
 }
