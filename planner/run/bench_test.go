@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,23 +73,45 @@ func drive(b *testing.B, p Program) int {
 	}
 }
 
-// BenchmarkHandle shows what an event costs as sites grow; half of the nodes are locked at once in the rolling ones.
+// BenchmarkHandle shows what an event costs as sites grow from 1,000 to 100,000 sessions, in processor time of the
+// machine, its program not included.
 func BenchmarkHandle(b *testing.B) {
-	for _, n := range []int{100, 1000, 10000} {
-		for _, rolling := range []bool{false, true} {
-			b.Run(fmt.Sprintf("nodes=%d/rolling=%v", n, rolling), func(b *testing.B) {
-				var r *site.Rolling
-				if rolling {
-					r = &site.Rolling{MaxParallel: n / 2, Lock: "drain", Unlock: "undrain"}
-				}
-				p, events := wide(b, n, n, 5, n/2, r), 0
+	rolling := func(r site.Rolling) *site.Rolling { r.Lock, r.Unlock = "drain", "undrain"; return &r }
+	for _, shape := range []struct {
+		name        string
+		size        func(nodes int) int // of a group
+		parallelism int
+		rolling     *site.Rolling
+	}{
+		{"one group", func(nodes int) int { return nodes }, 100, nil},
+		{"groups of 20", func(int) int { return 20 }, 100, nil},
+		{"batches", func(nodes int) int { return nodes }, 100, rolling(site.Rolling{MaxParallel: 100,
+			Batches:     []string{"1", "10%", "20%", "30%", "40%", "50%", "60%", "70%", "80%", "90%"},
+			HealthCheck: &site.HealthCheck{Command: "works"}, Soak: time.Hour})},
+		{"rolling locks", func(nodes int) int { return nodes }, 1000, rolling(site.Rolling{MaxParallel: 1000})},
+	} {
+		for _, sessions := range []int{1000, 10000, 100000} {
+			b.Run(fmt.Sprintf("%s/sessions=%d", shape.name, sessions), func(b *testing.B) {
+				nodes, events := sessions/5, 0
+				p := wide(b, nodes, shape.size(nodes), 5, shape.parallelism, shape.rolling)
+				runtime.GC()
+				start := processorTime(b)
 				for b.Loop() {
 					events += drive(b, p)
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+				b.ReportMetric(float64((processorTime(b)-start).Nanoseconds())/float64(events), "cpu-ns/event")
 			})
 		}
 	}
+}
+
+// processorTime returns what this process has used so far.
+func processorTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // BenchmarkTenThousandNodes plays 10,000 nodes with 20 sessions each, program included; its bounds are 10 s and 1 GB.

@@ -38,6 +38,7 @@ type call struct {
 	left      []string        // nodes that the brake of the group, or its maintenance window, keeps from being started
 	braked    bool
 	paused    bool // something was left for another run
+	swept     bool // of what is not begun, nothing is there any more that the maintenance window leaves out
 	asked     int  // the last batch for which it waits, or waited, for approval
 	approved  int  // the last batch that was approved
 	// since when the maintenance window of its group is known to be closed, or the run to be held; zero: neither
@@ -287,8 +288,12 @@ func (m *Machine) brake(c *call) {
 	case m.spent, len(c.batchFailed(c.sound)) > 0, c.group.Stops() && c.short():
 		c.braked = true
 		c.leave(func(k Kind) bool { return !k.cleansUp() })
-	case !m.stopped && m.leaves(c.group.Name):
+	case m.stopped || !m.leaves(c.group.Name):
+	case !c.swept:
+		c.swept = true
 		c.paused = c.leave(Kind.startsNode) || c.paused
+	default: // a session that was lost before it started anything may be among them again
+		c.paused = c.leaveBlocked(Kind.startsNode) || c.paused
 	}
 }
 
@@ -296,30 +301,43 @@ func (m *Machine) brake(c *call) {
 // whether there were any.
 func (c *call) leave(leaves func(Kind) bool) (left bool) {
 	keep := func(chains []*chain) []*chain {
-		return slices.DeleteFunc(chains, func(ch *chain) bool {
-			s := ch.sessions[0]
-			if !leaves(s.Kind) {
-				return false
-			}
-			if s.Node != "" && !c.gone[s.Node] && s.Kind != Check { // else its work is done
-				c.left = append(c.left, s.Node)
-				c.gone[s.Node], c.failed[s.Phase] = true, true
-			}
-			left = true
-			return true
-		})
+		kept := slices.DeleteFunc(chains, func(ch *chain) bool { return c.leaves(ch, leaves) })
+		left = left || len(kept) < len(chains)
+		return kept
 	}
 	c.queue = keep(c.queue)
-	for _, ch := range c.blocked {
-		if !ch.begun && len(ch.sessions) > 0 && len(keep([]*chain{ch})) == 0 {
-			ch.sessions, ch.losses, ch.again = nil, 0, time.Time{}
-		}
-	}
 	for i := range c.rounds {
 		c.rounds[i].chains = keep(c.rounds[i].chains)
 	}
+	left = c.leaveBlocked(leaves) || left
 	slices.Sort(c.left)
 	return left
+}
+
+// leaveBlocked is leave for the chains that wait to start their first session.
+func (c *call) leaveBlocked(leaves func(Kind) bool) (left bool) {
+	for _, ch := range c.blocked {
+		if !ch.begun && len(ch.sessions) > 0 && c.leaves(ch, leaves) {
+			ch.sessions, ch.losses, ch.again, left = nil, 0, time.Time{}, true
+		}
+	}
+	if left {
+		slices.Sort(c.left)
+	}
+	return left
+}
+
+// leaves reports whether a chain is left out, and notes that its node is.
+func (c *call) leaves(ch *chain, leaves func(Kind) bool) bool {
+	s := ch.sessions[0]
+	if !leaves(s.Kind) {
+		return false
+	}
+	if s.Node != "" && !c.gone[s.Node] && s.Kind != Check { // else its work is done
+		c.left = append(c.left, s.Node)
+		c.gone[s.Node], c.failed[s.Phase] = true, true
+	}
+	return true
 }
 
 // room reports whether a chain may begin now.

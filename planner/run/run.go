@@ -512,18 +512,22 @@ func (m *Machine) groups() strategy.Report {
 	r := m.walk.Report()
 	r.BudgetSpent = m.spent
 	for i, g := range r.Groups {
-		r.Groups[i].NotStarted = m.unstarted[g.Name]
-		r.Groups[i].Restored = m.restored(g.Name, g.Members)
-		r.Groups[i].Paused = m.paused[g.Name] && !g.Stage.Complete()
-		if (m.spent || r.Groups[i].Paused) && !g.Stage.Complete() {
-			r.Groups[i].NotStarted = slices.DeleteFunc(slices.Clone(g.Members), func(n string) bool {
-				return m.walk.NodeStage(n).Complete()
-			})
-		}
-		r.Groups[i].BudgetSpent = m.spent && len(r.Groups[i].NotStarted) > 0 &&
-			(!g.Stage.Complete() || !m.p.Groups[i].Stops())
+		r.Groups[i] = m.group(&m.p.Groups[i], g)
 	}
 	return r
+}
+
+// group adds to the walk's report of a group what only the run knows.
+func (m *Machine) group(of *Group, g strategy.GroupReport) strategy.GroupReport {
+	g.NotStarted, g.Restored = m.unstarted[g.Name], m.restored(g.Name, g.Members)
+	g.Paused = m.paused[g.Name] && !g.Stage.Complete()
+	if (m.spent || g.Paused) && !g.Stage.Complete() {
+		g.NotStarted = slices.DeleteFunc(slices.Clone(g.Members), func(n string) bool {
+			return m.walk.NodeStage(n).Complete()
+		})
+	}
+	g.BudgetSpent = m.spent && len(g.NotStarted) > 0 && (!g.Stage.Complete() || !of.Stops())
+	return g
 }
 
 // restored returns the members of a group that were put back when their batch of it failed.
@@ -538,17 +542,14 @@ func (m *Machine) restored(group string, members []string) (out []string) {
 
 // finishGroups records the groups that finished.
 func (m *Machine) finishGroups() {
-	var report strategy.Report
-	for _, g := range m.p.Groups {
+	for i := range m.p.Groups {
+		g := &m.p.Groups[i]
 		stage := m.walk.GroupStage(g.Name)
 		if !stage.Complete() || m.recorded[g.Name] {
 			continue
 		}
-		if len(report.Groups) == 0 {
-			report = m.groups()
-		}
 		m.recorded[g.Name] = true
-		r, _ := report.Group(g.Name)
+		r := m.group(g, m.walk.GroupReport(g.Name))
 		m.do(Command{Kind: GroupFinished, Group: g.Name, Stage: stage, Text: strings.Join(r.Reasons(), "; ")})
 	}
 }

@@ -121,7 +121,7 @@ func (c *call) fields() strategy.Fields {
 	return strategy.Fields{"name": &c.name, "stage": &c.stage, "until": &c.until, "limit": &c.limit, "width": &c.width,
 		"todo": &c.todo, "decided": &c.decided, "atWork": &c.atWork, "unlocking": &c.unlocking,
 		"free": &c.free, "gone": &c.gone, "failed": &c.failed, "whole": &c.whole, "open": &c.open, "idle": &c.idle,
-		"left": &c.left, "braked": &c.braked, "paused": &c.paused, "asked": &c.asked, "approved": &c.approved,
+		"left": &c.left, "braked": &c.braked, "paused": &c.paused, "swept": &c.swept, "asked": &c.asked, "approved": &c.approved,
 		"closed": &c.closed, "batch": &c.batch, "sound": &c.sound, "changed": &c.changed}
 }
 

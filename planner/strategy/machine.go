@@ -40,9 +40,9 @@ type Machine struct {
 	nodes    map[string]Stage // the nodes that are in at least one group
 	warnings invalid.Errors
 	err      error
-	parallel bool             // groups that do not concern each other may be worked on at once
-	groupsOf map[string][]int // node -> the groups that hold it, as places in groups, ascending; made by Together
-	after    map[int][]int    // group -> those that it waits for, as places in groups; made by Together
+	parallel bool // groups that do not concern each other may be worked on at once
+	// group -> those that it waits for, and the earlier ones that share a node with it, as indices; of AllowParallel
+	after map[int][]int
 }
 
 type group struct {
@@ -322,7 +322,7 @@ func (m *Machine) current(name string) *group {
 		m.fail("%w %q", ErrUnknownGroup, name)
 		return nil
 	}
-	if g := m.byName[name]; m.parallel && (g.started && !g.stage.Complete() || slices.Contains(m.Ready(), name)) {
+	if g := m.byName[name]; m.parallel && (g.started && !g.stage.Complete() || m.ready(g)) {
 		return g
 	}
 	if next, ok := m.Next(); !ok || next != name {

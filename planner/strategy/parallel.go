@@ -12,7 +12,7 @@ import (
 // wait for them.
 func (m *Machine) AllowParallel(after map[string][]string) {
 	m.parallel = true
-	m.after = make(map[int][]int, len(after))
+	m.after = make(map[int][]int, len(m.groups))
 	for i, g := range m.groups {
 		waits := make(map[int]bool)
 		for _, name := range after[g.Name] {
@@ -27,11 +27,14 @@ func (m *Machine) AllowParallel(after map[string][]string) {
 			m.after[i] = slices.Sorted(maps.Keys(waits))
 		}
 	}
-	m.groupsOf = make(map[string][]int, len(m.nodes))
+	groupsOf := make(map[string][]int, len(m.nodes))
 	for i, g := range m.groups {
+		waits := m.after[i]
 		for _, node := range g.members {
-			m.groupsOf[node] = append(m.groupsOf[node], i)
+			waits, groupsOf[node] = append(waits, groupsOf[node]...), append(groupsOf[node], i)
 		}
+		slices.Sort(waits)
+		m.after[i] = slices.Compact(waits)
 	}
 }
 
@@ -50,13 +53,17 @@ func (m *Machine) Ready() []string {
 		return []string{next}
 	}
 	var names []string
-	for i := m.next; i < len(m.groups); i++ {
-		if g := m.groups[i]; !g.started && !g.stage.Complete() && m.parentsDeployed(g) && m.waitsComplete(i) &&
-			m.nodesFree(i) {
+	for _, g := range m.groups[m.next:] {
+		if m.ready(g) {
 			names = append(names, g.Name)
 		}
 	}
 	return names
+}
+
+// ready reports whether a group may start now, with [Machine.AllowParallel].
+func (m *Machine) ready(g *group) bool {
+	return !g.started && !g.stage.Complete() && m.parentsDeployed(g) && m.waitsComplete(g.index)
 }
 
 func (m *Machine) parentsDeployed(g *group) bool {
@@ -73,21 +80,6 @@ func (m *Machine) waitsComplete(i int) bool {
 	for _, before := range m.after[i] {
 		if !m.groups[before].stage.Complete() {
 			return false
-		}
-	}
-	return true
-}
-
-// nodesFree reports whether no earlier incomplete group has a node of the i-th group.
-func (m *Machine) nodesFree(i int) bool {
-	for _, node := range m.groups[i].members {
-		for _, index := range m.groupsOf[node] {
-			if index >= i {
-				break
-			}
-			if !m.groups[index].stage.Complete() {
-				return false
-			}
 		}
 	}
 	return true

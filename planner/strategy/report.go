@@ -85,10 +85,7 @@ func (m *Machine) Report() Report {
 	r := Report{Groups: make([]GroupReport, 0, len(m.groups)), CriticalFailed: m.CriticalFailed(),
 		Warnings: slices.Clone(m.warnings)}
 	for _, g := range m.groups {
-		r.Groups = append(r.Groups, GroupReport{
-			Name: g.Name, Stage: g.stage, Critical: g.Critical, Members: slices.Clone(g.members),
-			Shortfalls: slices.Clone(g.shortfalls), FailedBy: g.failedBy,
-		})
+		r.Groups = append(r.Groups, g.report())
 	}
 	byStage := make(map[Stage][]string, len(stages))
 	for node, stage := range m.nodes {
@@ -100,6 +97,19 @@ func (m *Machine) Report() Report {
 		r.Nodes = append(r.Nodes, StageReport{stage, nodes})
 	}
 	return r
+}
+
+// GroupReport returns the present state of a group, empty when there is no such group.
+func (m *Machine) GroupReport(name string) GroupReport {
+	if g := m.byName[name]; g != nil {
+		return g.report()
+	}
+	return GroupReport{}
+}
+
+func (g *group) report() GroupReport {
+	return GroupReport{Name: g.Name, Stage: g.stage, Critical: g.Critical, Members: slices.Clone(g.members),
+		Shortfalls: slices.Clone(g.shortfalls), FailedBy: g.failedBy}
 }
 
 // Group returns a group's part of the report.
