@@ -37,15 +37,15 @@ type call struct {
 	idle      int             // members of the group that are locked, or may be, while nobody works on them
 	left      []string        // nodes that the brake of the group, or its maintenance window, keeps from being started
 	braked    bool
-	paused    bool // something was left for another run
-	swept     bool // of what is not begun, nothing is there any more that the maintenance window leaves out
-	asked     int  // the last batch for which it waits, or waited, for approval
-	approved  int  // the last batch that was approved
-	// since when the maintenance window of its group is known to be closed, or the run to be held; zero: neither
-	closed  time.Time
-	batch   int             // of the group, from 1; 0: before the first or after the last
-	sound   int             // nodes of the batch that have not failed
-	changed map[string]bool // nodes that a session of the call may have changed
+	paused    bool            // something was left for another run
+	swept     bool            // of what is not begun, nothing is there any more that the maintenance window leaves out
+	asked     int             // the last batch for which it waits, or waited, for approval
+	approved  int             // the last batch that was approved
+	seen      time.Time       // of the last event: its time was counted up to then
+	held      bool            // whether the run was held then
+	batch     int             // of the group, from 1; 0: before the first or after the last
+	sound     int             // nodes of the batch that have not failed
+	changed   map[string]bool // nodes that a session of the call may have changed
 }
 
 // round is a part of a call: it begins when the one before it is over.
@@ -121,7 +121,7 @@ func (m *Machine) rounds(c *call) []round {
 func (m *Machine) begin(c *call) {
 	c.rounds = m.rounds(c)
 	c.gone, c.failed, c.changed, c.whole = map[string]bool{}, map[int]bool{}, map[string]bool{}, true
-	c.until = m.at.Add(c.limit)
+	c.until, c.seen = m.at.Add(c.limit), m.at
 	if c.group != nil {
 		for _, n := range c.group.Members {
 			if m.walk.NodeStage(n) != strategy.Failed {
@@ -135,12 +135,12 @@ func (m *Machine) begin(c *call) {
 
 // work starts what may start in a call, and reports whether the call is over.
 func (m *Machine) work(c *call) bool {
-	if !c.closed.IsZero() {
-		c.until, c.closed = c.until.Add(m.at.Sub(c.closed)), time.Time{}
+	if c.held {
+		c.until = c.until.Add(m.at.Sub(c.seen))
+	} else {
+		c.until = c.until.Add(m.closedFor(c.groupName(), c.seen))
 	}
-	if at, _ := m.opens(c.groupName()); at.After(m.at) || m.held {
-		c.closed = m.at
-	}
+	c.seen, c.held = m.at, m.held
 	for {
 		if m.brake(c); c.now == nil {
 			switch {

@@ -122,7 +122,7 @@ func (c *call) fields() strategy.Fields {
 		"todo": &c.todo, "decided": &c.decided, "atWork": &c.atWork, "unlocking": &c.unlocking,
 		"free": &c.free, "gone": &c.gone, "failed": &c.failed, "whole": &c.whole, "open": &c.open, "idle": &c.idle,
 		"left": &c.left, "braked": &c.braked, "paused": &c.paused, "swept": &c.swept, "asked": &c.asked, "approved": &c.approved,
-		"closed": &c.closed, "batch": &c.batch, "sound": &c.sound, "changed": &c.changed}
+		"seen": &c.seen, "held": &c.held, "batch": &c.batch, "sound": &c.sound, "changed": &c.changed}
 }
 
 func (x *outsidePhase) fields() strategy.Fields {

@@ -34,6 +34,26 @@ func (m *Machine) opens(group string) (at time.Time, never bool) {
 	return m.at, false
 }
 
+// closedFor returns for how long the maintenance window of a group was closed since a time. Behind its last opening, it
+// is not waited for.
+func (m *Machine) closedFor(group string, since time.Time) (closed time.Duration) {
+	open := m.p.Windows[group]
+	for i := sort.Search(len(open), func(i int) bool { return open[i].From.After(since) }); i < len(open); i++ {
+		from, to := since, m.at
+		if i > 0 && open[i-1].To.After(from) {
+			from = open[i-1].To
+		}
+		if !from.Before(m.at) {
+			break
+		}
+		if open[i].From.Before(to) {
+			to = open[i].From
+		}
+		closed += to.Sub(from)
+	}
+	return closed
+}
+
 // waits reports whether nothing of a group may start now, but later in this run. It sets the timer.
 func (m *Machine) waits(group string) bool {
 	if m.held {
