@@ -608,11 +608,12 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 		if more := m.Handle(e, w.clock); e.Kind == Ended && len(more) > 0 {
 			w.wrong("an event that came twice gave %+v", more)
 		}
+		before := w.report
+		w.take(commands)
 		if crash--; crash < 0 {
 			again, crash = w.restore(again), w.r.IntN(400)/(1+399*order(sc.draws%100 == 0))
 		}
-		before := w.report
-		if w.take(commands); w.report != nil && before == nil {
+		if w.report != nil && before == nil {
 			w.end()
 		} else if before != nil && !reflect.DeepEqual(w.report, before) {
 			w.wrong("the run ends with %+v, its last pass with %+v", w.report, before)
@@ -633,6 +634,9 @@ func (w *world) restore(m *Machine) *Machine {
 	restored, err := Restore(w.program, data)
 	if err != nil {
 		w.wrong("%v", err)
+	}
+	if wake := restored.Timer(); w.wake.IsZero() && wake.After(w.clock) || !w.wake.IsZero() && !wake.Equal(w.wake) {
+		w.wrong("the timer of the restored machine is %v, not %v", wake, w.wake)
 	}
 	if again, err := restored.Snapshot(); err != nil || string(again) != string(data) {
 		w.wrong("the restored machine (error %v) has\n%s\nthe other one\n%s", err, again, data)

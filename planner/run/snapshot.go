@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
@@ -54,7 +55,7 @@ func (m *Machine) Snapshot() ([]byte, error) {
 }
 
 // Restore returns the machine of which a snapshot was taken: equal events give equal commands from then on. p is the
-// program of the pass that was under way.
+// program of the pass that was under way. Whoever drives the run sets its timer anew, see [Machine.Timer].
 func Restore(p Program, data []byte) (*Machine, error) {
 	m := New(p)
 	s := snapshot{}
@@ -81,6 +82,9 @@ func Restore(p Program, data []byte) (*Machine, error) {
 	}
 	return m, nil
 }
+
+// Timer returns the time of the last Wake, zero before the first one. Woken may be given for it twice.
+func (m *Machine) Timer() time.Time { return m.wake }
 
 // digest returns the digest of a program, without the failure budget, which is that of the first pass.
 func (p Program) digest() (string, error) {
