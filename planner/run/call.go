@@ -318,6 +318,7 @@ func (c *call) leave(leaves func(Kind) bool) (left bool) {
 func (c *call) leaveBlocked(leaves func(Kind) bool) (left bool) {
 	for _, ch := range c.blocked {
 		if !ch.begun && len(ch.sessions) > 0 && c.leaves(ch, leaves) {
+			ch.last = ch.sessions[0] // its node may have to be unlocked
 			ch.sessions, ch.losses, ch.again, left = nil, 0, time.Time{}, true
 		}
 	}
