@@ -22,7 +22,7 @@ func TestPluginsFrom(t *testing.T) {
 		return v.object(members("name", str("net"), "version", str("1.0"), "path", str("/plugins/net"), "tasks", v.tuple(task(timeout)), "graph_tasks", types.ListNull(types.StringType),
 			"files", types.MapValueMust(types.StringType, map[string]attr.Value{"a": str("eA==")})))
 	}
-	want := site.Plugin{Name: "net", Version: "1.0", Files: map[string]string{"a": "eA=="}, Tasks: []site.Task{
+	want := site.Plugin{Name: "net", Version: "1.0", AllowUnknownTasks: true, Files: map[string]string{"a": "eA=="}, Tasks: []site.Task{
 		{Role: []string{"*"}, Stage: "pre_deployment", Type: "shell", Parameters: site.Parameters{"cmd": "1", "timeout": int64(5)}},
 	}}
 	for name, tt := range map[string]struct {
