@@ -324,7 +324,7 @@ func TestServiceLog(t *testing.T) {
 			event(1, 0, "made anew", "a", false), event(1, 1, "at work", "g", false), event(0, 5, "of no version", "",
 				false))
 		finish(t, w)
-		tell := func(records []ServiceRecord) (out []string) {
+		texts := func(records []ServiceRecord) (out []string) {
 			for _, r := range records {
 				line := names([]services.Revision{r.Revision})
 				for _, e := range r.Events {
@@ -345,7 +345,7 @@ func TestServiceLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(all, tell(log)); d != "" {
+		if d := cmp.Diff(all, texts(log)); d != "" {
 			t.Error(d)
 		}
 		// Every page size gives the same result.
@@ -359,7 +359,7 @@ func TestServiceLog(t *testing.T) {
 				if len(page) == 0 {
 					break
 				}
-				got = append(got, tell(page)...)
+				got = append(got, texts(page)...)
 				last := page[len(page)-1]
 				before = Point{last.Incarnation, last.Version}
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -43,7 +44,8 @@ func (s *server) withService(ctx context.Context, q query,
 			return false, err
 		}
 		if found {
-			return false, &statusError{409, fmt.Sprintf("more than one site has a service %q; give site", q.text["name"])}
+			return false, &statusError{http.StatusConflict,
+				fmt.Sprintf("more than one site has a service %q; give site", q.text["name"])}
 		}
 		found = true
 		return false, visit(site, store, v)
