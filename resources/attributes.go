@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -248,6 +249,11 @@ func number(description string, validators ...validator.Int64) schema.Int64Attri
 
 func flag(description string) schema.BoolAttribute {
 	return schema.BoolAttribute{Optional: true, MarkdownDescription: description}
+}
+
+func list(description string, validators ...validator.List) schema.ListAttribute {
+	return schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description,
+		Validators: append([]validator.List{listvalidator.NoNullValues()}, validators...)}
 }
 
 // choice is one of some texts, the first where it is left out.

@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
@@ -32,12 +31,8 @@ func groupSchema() schema.Schema {
 				MarkdownDescription: "Whether the failure of this group makes the apply fail. It fails after every group that does not depend on this one had its turn. " +
 					"A group that is not critical leaves a warning and work for the next plan.",
 			},
-			"depends_on_groups": schema.ListAttribute{
-				Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Names of the groups that must be deployed before this one. When one of them fails, this group fails with it and its nodes are not touched.",
-				Validators: []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(),
-					listvalidator.ValueStringsAre(values.NameValidator())},
-			},
+			"depends_on_groups": list("Names of the groups that must be deployed before this one. When one of them fails, this group fails with it and its nodes are not touched.",
+				listvalidator.UniqueValues(), listvalidator.ValueStringsAre(values.NameValidator())),
 			"selectors": selectorsAttribute("the group has"),
 			"success_criteria": schema.SingleNestedAttribute{
 				Optional:            true,
@@ -59,17 +54,10 @@ func groupSchema() schema.Schema {
 					"lock":           text("Command that is run on a node before its first task in the task groups `upgrade_boot`, `storage_upgrade` and `node`, to drain it. When it fails, the node is not touched. It requires `unlock`: a node that is locked must be unlocked.", stringvalidator.LengthAtLeast(1), stringvalidator.AlsoRequires(path.MatchRelative().AtParent().AtName("unlock"))),
 					"unlock":         text("Command that is run on a node after its last task in these task groups, whatever came out. It always runs on a node that was locked; the node remembers it, for runs that do not have it any more. It may stand without `lock`.", stringvalidator.LengthAtLeast(1)),
 					"lock_new_nodes": flag("Whether nodes on which nothing of the site is applied yet are locked, too. Default true. With `false` they are worked on without `lock` and `unlock`: there is nothing to drain, and the commands may not be there yet."),
-					"node_order": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-						Validators: []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues(),
-							listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
-						MarkdownDescription: "Names of the group's nodes in the order in which they are worked on in the task groups `upgrade_boot`, `storage_upgrade` and `node`, each once; `\"*\"` stands for all nodes that are not named, by name. Default: by name. Nodes that `lock_new_nodes = false` spares come last all the same."},
-					"batches": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-						Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.SizeAtLeast(1)},
-						MarkdownDescription: "Cumulative shares of the nodes that the group works on, sorted by name: numbers such as `\"1\"` and percentages such as `\"10%\"`, rounded up, each larger than the one before. Each batch ends, with its `health_check` and `soak`, before the next one starts; what the last share leaves is one more batch. A batch of which fewer nodes succeed than `percent_successful_nodes` says (all, where it is not given) fails the group, and is its last. All nodes are prepared before the first batch."},
-					"approve": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-						Validators: []validator.List{listvalidator.NoNullValues(), listvalidator.SizeAtLeast(1),
-							listvalidator.UniqueValues()},
-						MarkdownDescription: "Those of `batches` after which the run waits for approval: the companion's `runs approve RUN`. `\"100%\"` waits before what runs once for all nodes. A batch is approved after its `health_check` and `soak`, and the wait does not count towards `deploy_timeout`."},
+					"node_order": list("Names of the group's nodes in the order in which they are worked on in the task groups `upgrade_boot`, `storage_upgrade` and `node`, each once; `\"*\"` stands for all nodes that are not named, by name. Default: by name. Nodes that `lock_new_nodes = false` spares come last all the same.",
+						listvalidator.UniqueValues(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))),
+					"batches": list("Cumulative shares of the nodes that the group works on, sorted by name: numbers such as `\"1\"` and percentages such as `\"10%\"`, rounded up, each larger than the one before. Each batch ends, with its `health_check` and `soak`, before the next one starts; what the last share leaves is one more batch. A batch of which fewer nodes succeed than `percent_successful_nodes` says (all, where it is not given) fails the group, and is its last. All nodes are prepared before the first batch.", listvalidator.SizeAtLeast(1)),
+					"approve": list("Those of `batches` after which the run waits for approval: the companion's `runs approve RUN`. `\"100%\"` waits before what runs once for all nodes. A batch is approved after its `health_check` and `soak`, and the wait does not count towards `deploy_timeout`.", listvalidator.SizeAtLeast(1), listvalidator.UniqueValues()),
 					"health_check": schema.SingleNestedAttribute{Optional: true,
 						MarkdownDescription: "Command that says whether a node works. It is run on each node after its tasks and `unlock`, and again after `soak`; a node on which it fails has failed.",
 						Attributes: map[string]schema.Attribute{
@@ -89,9 +77,7 @@ func groupSchema() schema.Schema {
 			"maintenance": schema.SingleNestedAttribute{Optional: true,
 				MarkdownDescription: "Maintenance window of the group. Outside of it no node of the group is started; what runs when it closes is finished. The run waits until it opens, or ends as `paused`, see `approval` of the deployment. Left out, nodes are started at any time.",
 				Attributes: map[string]schema.Attribute{
-					"days": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-						Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.UniqueValues()},
-						MarkdownDescription: "Days on which it opens: `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`. Default: every day."},
+					"days":     list("Days on which it opens: `mon`, `tue`, `wed`, `thu`, `fri`, `sat`, `sun`. Default: every day.", listvalidator.UniqueValues()),
 					"start":    schema.StringAttribute{Required: true, MarkdownDescription: "When it opens, on the clock of `timezone`, such as `22:00`."},
 					"end":      schema.StringAttribute{Required: true, MarkdownDescription: "When it closes, `24:00` at most. A time before `start` is on the next day."},
 					"timezone": schema.StringAttribute{Required: true, MarkdownDescription: "Time zone of the IANA database, such as `Europe/London` or `UTC`. A time that its clock skips is the moment after the skip; of one that comes twice, the first counts."},
@@ -110,11 +96,7 @@ const allNodes = "write selectors = [] for all nodes"
 // selectorsAttribute is `selectors` of groups and services.
 func selectorsAttribute(what string) schema.ListNestedAttribute {
 	criterion := func(description string, element ...validator.String) schema.ListAttribute {
-		return schema.ListAttribute{
-			Optional: true, ElementType: types.StringType,
-			MarkdownDescription: description + " A criterion that is left out or empty is ignored.",
-			Validators:          []validator.List{listvalidator.NoNullValues(), listvalidator.ValueStringsAre(element...)},
-		}
+		return list(description+" A criterion that is left out or empty is ignored.", listvalidator.ValueStringsAre(element...))
 	}
 	return schema.ListNestedAttribute{
 		Required: true, Validators: []validator.List{listvalidator.NoNullValues()},

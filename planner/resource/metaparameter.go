@@ -11,14 +11,19 @@ const (
 	Guard     = "guard"     // bool: a change is put back unless a new connection confirms it
 	Noop      = "noop"      // bool: differences are reported and never repaired
 	Sensitive = "sensitive" // bool: no value of this resource is ever shown
+
+	alias, loglevel, tag = "alias", "loglevel", "tag" // accepted, see [Parameter.Unused]
 )
 
 const form = "a reference `type[title]` or a list of them"
 
 // metaparameters are the declarations of the metaparameters, sorted by name.
 var metaparameters = []Parameter{
+	{Name: alias, Kind: StringList, Unused: true,
+		Description: "Accepted for Puppet's sake, and changes nothing: references name the type and title."},
 	{Name: Before, Kind: StringList, Description: "Resources that come after this one: " + form + "."},
 	{Name: Guard, Kind: Bool, Description: "Put a change of this resource back, with what it notifies, unless slipway can connect to the node anew within two minutes after it (see [Guarded changes](operating.md#guarded-changes)). Only types whose changes can be put back take it, on nodes behind SSH that systemd or OpenRC runs. Default: false."},
+	{Name: loglevel, Kind: String, Unused: true, Description: "Accepted for Puppet's sake, and changes nothing."},
 	{Name: Noop, Kind: Bool, Description: "Report differences of this resource, and never apply, repair or refresh it; it notifies nobody. A difference is a warning of the refresh and of the run, no drift and no failure. What was applied before `noop` was set is still undone when the resource is removed. Default: false."},
 	{Name: Notify, Kind: StringList,
 		Description: "Resources that come after this one and are refreshed when it changed: " + form + "."},
@@ -26,6 +31,8 @@ var metaparameters = []Parameter{
 	{Name: Sensitive, Kind: Bool, Description: "Never show a value of this resource in a plan, an event, an error or the output of a command. Default: false."},
 	{Name: Subscribe, Kind: StringList,
 		Description: "Resources that come before this one and refresh it when one of them changed: " + form + "."},
+	{Name: tag, Kind: StringList, Scalars: true, Unused: true,
+		Description: "Accepted for Puppet's sake, and changes nothing: tags of nodes are what selectors see."},
 }
 
 // Metaparameters returns the declarations of the metaparameters, sorted by name. No type may declare one of these
@@ -34,7 +41,7 @@ func Metaparameters() []Parameter { return slices.Clone(metaparameters) }
 
 // IsMetaparameter reports whether every type accepts the parameter.
 func IsMetaparameter(name string) bool {
-	return isReferences(name) || name == Guard || name == Noop || name == Sensitive
+	return slices.ContainsFunc(metaparameters, func(p Parameter) bool { return p.Name == name })
 }
 
 func isReferences(name string) bool {

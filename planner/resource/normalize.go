@@ -3,12 +3,14 @@ package resource
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Normalize returns r in the one form that stands for all ways to write it, so that equal resources have equal digests:
 // a single string where a list is wanted becomes a list of one, a whole float64 where an integer is wanted becomes an
-// int64, a number or bool where its text is wanted becomes a string, references are written `type[title]`, sorted,
+// int64, a number or bool where its text is wanted becomes a string, the text of a number or bool where that is wanted
+// becomes one, a parameter that changes nothing is left out, references are written `type[title]`, sorted,
 // without duplicates. A value that does not fit the schema stays as it is. r is not changed, and the result shares
 // nothing with it.
 func (s Schema) Normalize(r Resource) Resource {
@@ -40,13 +42,15 @@ func (n *normalizing) set(p *Parameter, value any, changed bool) {
 			value, changed = sorted, true
 		}
 	}
-	if !changed {
+	if !changed && !p.Unused {
 		return
 	}
 	if !n.copied {
 		n.normal, n.copied = maps.Clone(n.given), true
 	}
-	n.normal[p.Name] = value
+	if n.normal[p.Name] = value; p.Unused {
+		delete(n.normal, p.Name)
+	}
 }
 
 // normalize returns the normal form of a value, order of references apart, and whether it differs from the value. What
@@ -56,8 +60,13 @@ func (p *Parameter) normalize(value any) (normal any, changed bool) {
 	case String:
 		return p.text(value)
 	case Integer:
-		if f, ok := value.(float64); ok {
-			if n, ok := Whole(f); ok {
+		switch v := value.(type) {
+		case float64:
+			if n, ok := Whole(v); ok {
+				return n, true
+			}
+		case string:
+			if n, err := strconv.ParseInt(v, 10, 64); err == nil && strconv.FormatInt(n, 10) == v {
 				return n, true
 			}
 		}
@@ -79,19 +88,26 @@ func (p *Parameter) normalize(value any) (normal any, changed bool) {
 			return p.textMap(v)
 		}
 	case Bool:
+		if text, ok := value.(string); ok && (text == "true" || text == "false") {
+			return text == "true", true
+		}
 	}
 	return value, false
 }
 
 // text returns the string that a value stands for, the value itself when it stands for none or is one.
 func (p *Parameter) text(value any) (normal any, changed bool) {
-	if _, is := value.(string); is || !p.Scalars {
+	text, is := value.(string)
+	if !is && p.Scalars {
+		text, changed = scalarText(value)
+	}
+	if same, ok := p.Same[text]; ok && (is || changed) {
+		return same, true
+	}
+	if !changed {
 		return value, false
 	}
-	if s, ok := scalarText(value); ok {
-		return s, true
-	}
-	return value, false
+	return text, true
 }
 
 func (p *Parameter) texts(list []any) (normal []any, changed bool) {

@@ -36,6 +36,36 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
+// Manifests of Puppet write numbers and bools as text, and metaparameters that slipway has no use for.
+func TestNormalizeAsPuppetReads(t *testing.T) {
+	s := resource.Schema{Type: "thing", Parameters: []resource.Parameter{
+		{Name: "size", Kind: resource.Integer}, {Name: "on", Kind: resource.Bool},
+		{Name: "ensure", Kind: resource.String, Scalars: true, Values: []string{"running"},
+			Same: map[string]string{"true": "running"}},
+		{Name: "hasstatus", Kind: resource.Bool, Unused: true},
+	}}
+	for _, written := range []resource.Parameters{
+		{"size": "7", "on": "true", "ensure": "true", "hasstatus": true, "tag": "web", "loglevel": "err", "alias": "t"},
+		{"size": int64(7), "on": true, "ensure": true, "hasstatus": "false", "tag": []any{"web", int64(2)}},
+	} {
+		got, errs := s.Conform(resource.Resource{Type: "thing", Title: "t", Parameters: written})
+		if len(errs) > 0 {
+			t.Error(errs)
+		}
+		want := resource.Parameters{"size": int64(7), "on": true, "ensure": "running"}
+		if diff := cmp.Diff(want, got.Parameters); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for _, wrong := range []resource.Parameters{
+		{"size": "07"}, {"size": ""}, {"on": "yes"}, {"ensure": "false"}, {"hasstatus": "maybe"}, {"tag": nil},
+	} {
+		if _, errs := s.Conform(resource.Resource{Type: "thing", Title: "t", Parameters: wrong}); len(errs) != 1 {
+			t.Errorf("%v: %v", wrong, errs)
+		}
+	}
+}
+
 // The digest is kept in ledgers: it must never change for the same content.
 func TestDigestIsStable(t *testing.T) {
 	r := resource.Resource{Type: "file", Title: "/etc/mötd", Parameters: resource.Parameters{

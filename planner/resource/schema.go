@@ -45,6 +45,9 @@ type Parameter struct {
 	Description string   // with unit, bounds and default
 	Sensitive   bool     // never shown: not in differences, events, errors
 	Scalars     bool     // String, StringList, StringMap: a number or bool counts as its text (`value = 1`)
+	Unused      bool     // accepted because manifests of Puppet have it, and changes nothing: no digest includes it
+	// Same are other ways to write one of Values, by the text that is written; optional. String only.
+	Same map[string]string
 	// Instead returns what to write, as a string, in place of a number or bool, empty where nothing can be offered;
 	// optional. String only.
 	Instead func(value any) string

@@ -61,16 +61,16 @@ func TestValidate(t *testing.T) {
 			"noop":   true, "sensitive": false,
 		}, nil},
 		{"missing", nil, []string{`path: is required by the type thing`}},
-		{"several at once, sorted", resource.Parameters{"ensure": "presnt", "size": "3", "enable": "yes", "pth": "/x"},
+		{"several at once, sorted", resource.Parameters{"ensure": "presnt", "size": "3x", "enable": "yes", "pth": "/x"},
 			[]string{
 				`enable: must be true or false, without quotes, not the string "yes"`,
 				`ensure: "presnt" is not allowed; must be one of present, absent (did you mean "present"?)`,
 				`path: is required by the type thing`,
 				`pth: the type thing has no such parameter; did you mean "path"?`,
-				`size: must be a whole number, without quotes, not the string "3"`,
+				`size: must be a whole number, without quotes, not the string "3x"`,
 			}},
 		{"unknown, nothing near", resource.Parameters{"path": "/x", "frobnicate": true}, []string{
-			`frobnicate: the type thing has no such parameter; it has aliases, before, enable, ensure, guard, labels, noop, notify, password, path, require, sensitive, size, subscribe, when`,
+			`frobnicate: the type thing has no such parameter; it has alias, aliases, before, enable, ensure, guard, labels, loglevel, noop, notify, password, path, require, sensitive, size, subscribe, tag, when`,
 		}},
 		{"misspelt metaparameter", resource.Parameters{"path": "/x", "notfiy": "a[b]"}, []string{
 			`notfiy: the type thing has no such parameter; did you mean "notify"?`,

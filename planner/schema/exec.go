@@ -31,6 +31,12 @@ func Exec() resource.Schema {
 				Description: "Run only when another resource notifies this one. Default: false."},
 			{Name: "timeout", Kind: resource.Integer, Check: checkTimeout,
 				Description: "Seconds after which the command and all that it started are ended, up to 86400; 0 is no limit. Default: 300."},
+			{Name: "tries", Kind: resource.Integer, Check: checkTries,
+				Description: "How often the command is run, up to 1000, until it succeeds; `timeout` counts for each run. Default: 1."},
+			{Name: "try_sleep", Kind: resource.Integer, Check: checkTimeout,
+				Description: "Seconds between two runs, up to 86400. Default: 0."},
+			{Name: "umask", Kind: resource.String, Check: checkUmask, Instead: quotedMode,
+				Description: "Permissions that files made by the command do not get, as 3 or 4 octal digits, like \"0077\". Default: 0022."},
 			{Name: "cwd", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Directory in which the command and its guards run. Default: /."},
 			{Name: "user", Kind: resource.String, Check: checkAccount,
@@ -75,6 +81,22 @@ func checkTimeout(value any) error {
 	n, ok := value.(int64)
 	if !ok || n < 0 || n > 86400 {
 		return fmt.Errorf("%d must be 0 to 86400 seconds", n)
+	}
+	return nil
+}
+
+func checkTries(value any) error {
+	n, ok := value.(int64)
+	if !ok || n < 1 || n > 1000 {
+		return fmt.Errorf("%d must be 1 to 1000", n)
+	}
+	return nil
+}
+
+func checkUmask(value any) error {
+	text, _ := value.(string)
+	if n, err := strconv.ParseUint(text, 8, 16); err != nil || n > 0o777 || len(text) < 3 || len(text) > 4 {
+		return fmt.Errorf("%q must be 3 or 4 octal digits, at most 0777", text)
 	}
 	return nil
 }

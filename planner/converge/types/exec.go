@@ -153,6 +153,9 @@ func (execType) command(r resource.Resource, words []string) system.Command {
 	if len(words) == 1 {
 		words = []string{"/bin/sh", "-c", words[0]}
 	}
+	if mask := p.String("umask"); mask != "" {
+		words = append([]string{"/bin/sh", "-c", `umask "$0"; exec "$@"`, mask}, words...)
+	}
 	c := system.Command{
 		Argv: words, Dir: p.String("cwd"), User: p.String("user"), Env: p.Strings("environment"), EndsWithSession: true,
 	}
@@ -188,12 +191,17 @@ func (t execType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 	if r.Parameters.Has("command") {
 		words = r.Parameters.Strings("command")
 	}
-	out, err := s.Run(ctx, t.command(r, words))
-	s.Forget()
-	if want := successes(r); err == nil && !slices.Contains(want, strconv.Itoa(out.Status)) {
-		err = fmt.Errorf("it ended with status %d, not %s", out.Status, strings.Join(want, " or "))
+	tries, sleep := r.Parameters.IntOr("tries", 1), time.Duration(r.Parameters.IntOr("try_sleep", 0))*time.Second
+	for try := int64(1); ; try++ {
+		out, err := s.Run(ctx, t.command(r, words))
+		s.Forget()
+		if want := successes(r); err == nil && !slices.Contains(want, strconv.Itoa(out.Status)) {
+			err = fmt.Errorf("it ended with status %d, not %s", out.Status, strings.Join(want, " or "))
+		}
+		if err == nil || try >= tries || pause(ctx, sleep) != nil {
+			return commandError(r, strings.Join(words, " "), out, err)
+		}
 	}
-	return commandError(r, strings.Join(words, " "), out, err)
 }
 
 // commandError describes a command of the user that failed: which one, why, and what it printed last. Of a sensitive

@@ -92,7 +92,7 @@ func TestServiceSchema(t *testing.T) {
 		{"nginx*", nil, "name"},
 		{"--now", nil, "name"},
 		{"../nginx", nil, "name"},
-		{"nginx", resource.Parameters{"ensure": true}, "ensure"},
+		{"nginx", resource.Parameters{"ensure": "on"}, "ensure"},
 		{"nginx", resource.Parameters{"enable": "manual"}, "enable"},
 		{"nginx", resource.Parameters{"enable": "mask", "ensure": "running"}, "enable"},
 		{"nginx", resource.Parameters{"enable": "mask", "provider": "openrc"}, "enable"},
