@@ -54,6 +54,39 @@ func TestAMovedResourceHasChanged(t *testing.T) {
 	}
 }
 
+// TestASettingWrittenAnotherWay: a setting whose separator or frame changes is found on other lines, so the former ones go, and what was there before
+// slipway is back after the tear-down. Other blanks find the same line.
+func TestASettingWrittenAnotherWay(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file, parameter, value, want string
+	}{
+		"separator":             {"[s]\nk = 0\n", "key_val_separator", ":", "[s]\nk = 0\nk:v\n"},
+		"separator, new file":   {"", "key_val_separator", ":", "[s]\nk:v\n"},
+		"frame":                 {"[s]\nk = 0\n", "section_prefix", "<[", "[s]\nk = 0\n\n<[s]\nk = v\n"},
+		"frame, new file":       {"", "section_suffix", "]>", "[s]>\nk = v\n"},
+		"blanks of a separator": {"[s]\nk = 0\n", "key_val_separator", "=", "[s]\nk = v\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"/x.ini": tt.file}
+			if tt.file == "" {
+				files = nil
+			}
+			b := nodeOf(t, files)
+			before := b.tree()
+			setting := []any{"path", "/x.ini", "section", "s", "setting", "k", "value", "v"}
+			b.apply(item("ini_setting[i]", setting...))
+			b.apply(item("ini_setting[i]", append(setting, tt.parameter, tt.value)...))
+			if is := b.get("/x.ini"); is != tt.want {
+				t.Errorf("%q, want %q", is, tt.want)
+			}
+			b.tearDown()
+			if diff := cmp.Diff(before, b.tree()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestOneObjectHasOneResource(t *testing.T) {
 	for name, test := range map[string]struct {
 		first, then []Item
