@@ -2,11 +2,13 @@ package converge
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
@@ -84,6 +86,30 @@ func TestASettingWrittenAnotherWay(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestSettingsOfAnOlderLedger: a setting that an earlier slipway wrote with another separator is not put back and applied once more.
+func TestSettingsOfAnOlderLedger(t *testing.T) {
+	b := nodeOf(t, map[string]string{"/x.ini": "k:0\n"})
+	before := b.tree()
+	setting := []any{"path", "/x.ini", "setting", "k", "key_val_separator", ":", "value"}
+	b.apply(item("ini_setting[i]", append(setting, "v")...))
+	written := b.get(ledger.Path)
+	older := regexp.MustCompile(`"aim":"[^,]*",`).ReplaceAllString(written, "")
+	if older == written {
+		t.Fatalf("no aim in %s", written)
+	}
+	if err := os.WriteFile(b.real(ledger.Path), []byte(older), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := []types.Difference{{Parameter: "value", Is: "v", Should: "w"}}
+	if r := b.apply(item("ini_setting[i]", append(setting, "w")...))[0]; r.Status != Changed || !cmp.Equal(r.Differences, want) {
+		t.Errorf("%+v", r)
+	}
+	b.tearDown()
+	if diff := cmp.Diff(before, b.tree()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -147,5 +147,16 @@ const IniBlanks = " \t"
 // iniSettingTarget is the setting, in its section, in its file.
 func iniSettingTarget(r resource.Resource) (name, aim string) {
 	p := IniPlaceOf(r)
-	return fmt.Sprintf("%s [%s] %s", p.Path, p.Section, p.Setting), ""
+	return fmt.Sprintf("%s [%s] %s", p.Path, p.Section, p.Setting), p.Aim()
+}
+
+// Aim returns how the lines of the setting are found where that is not the default: written another way, a setting is
+// on other lines, and undo has to find the former ones.
+func (p IniPlace) Aim() string {
+	aim := fmt.Sprintf("%s with %q", strings.TrimSpace(p.Prefix)+p.Section+strings.TrimSpace(p.Suffix),
+		strings.Trim(p.Separator, IniBlanks))
+	if aim == fmt.Sprintf(`[%s] with "="`, p.Section) {
+		return ""
+	}
+	return aim
 }

@@ -3,6 +3,7 @@ package types
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,6 +43,15 @@ type iniBefore struct {
 func (iniType) Resolve(s *Session, object string) string {
 	file, rest, _ := strings.Cut(object, " [")
 	return s.ResolveLinks(file, true) + " [" + rest
+}
+
+// Aim takes how the lines are found, which an earlier slipway did not say, from the first form of the setting.
+func (iniType) Aim(_ *Session, _, recorded string, before json.RawMessage) (string, error) {
+	b, err := decode[*iniBefore](before)
+	if err != nil || recorded != "" {
+		return recorded, err
+	}
+	return b.Aim(), nil
 }
 
 func (iniType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
