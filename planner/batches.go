@@ -21,8 +21,17 @@ func (p *Plan) SetBatches(groups []site.Group) {
 		if at < 0 || groups[at].Rolling == nil {
 			continue
 		}
-		batches, pauses := groups[at].Rolling.Split(p.InBatches(g.Name))
-		if last := len(pauses) - 1; last >= 0 && pauses[last] == len(batches) && !p.followsBatches(g.Name) {
+		nodes := p.InBatches(g.Name)
+		if p.EndAtPause && len(groups[at].Rolling.Approve) > 0 && len(nodes) > 0 {
+			nodes = g.Owned // so that a batch is the same in each of the runs that go through them
+		}
+		batches, pauses := groups[at].Rolling.Split(nodes)
+		if p.EndAtPause {
+			pauses = nil
+			if h := slices.IndexFunc(p.Held, func(h Hold) bool { return h.Group == g.Name && h.Batch > 0 }); h >= 0 {
+				pauses = []int{p.Held[h].Batch}
+			}
+		} else if last := len(pauses) - 1; last >= 0 && pauses[last] == len(batches) && !p.followsBatches(g.Name) {
 			pauses = pauses[:last]
 		}
 		p.Groups[i].Batches, p.Groups[i].Pauses = batches, pauses
@@ -144,7 +153,7 @@ func (d *desired) checkBatchedCalls(p *Plan, g Group, last []int) (errs invalid.
 
 // describeBatches describes the batches of a group, one in each line, as far as their nodes are among those given,
 // which are sorted: `batch 1 of 2: 1 node (n1), then health check, soak 10m0s, health check`.
-func (g Group) describeBatches(nodes []string) (lines []string) {
+func (g Group) describeBatches(nodes []string, ends bool) (lines []string) {
 	for i, batch := range g.Batches {
 		batch = slices.DeleteFunc(slices.Clone(batch), func(n string) bool {
 			_, found := slices.BinarySearch(nodes, n)
@@ -157,7 +166,11 @@ func (g Group) describeBatches(nodes []string) (lines []string) {
 			list(batch))
 		after := g.Then
 		if slices.Contains(g.Pauses, i+1) {
-			after = append(slices.Clone(after), "pause for approval")
+			pause := "pause for approval"
+			if ends {
+				pause = "the run ends for approval"
+			}
+			after = append(slices.Clone(after), pause)
 		}
 		if len(after) > 0 {
 			line += ", then " + strings.Join(after, ", ")

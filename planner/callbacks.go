@@ -203,6 +203,11 @@ func (p *Plan) Called(before map[resource.ID]string, began map[string]string) ma
 	for _, id := range p.Forgotten {
 		delete(out, id)
 	}
+	for _, id := range p.Postponed {
+		if _, known := out[id]; known {
+			out[id] = ""
+		}
+	}
 	for _, phase := range p.Phases {
 		for _, t := range phase.Tasks {
 			if t.Kind != task.Callback {

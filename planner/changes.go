@@ -19,6 +19,8 @@ type changes struct {
 	forgotten []resource.ID // callbacks that ran and are no longer wanted, sorted
 	called    map[resource.ID]string
 	waiting   []string             // nodes outside of the limit with something to do, sorted
+	later     map[string]bool      // services of which tasks wait for approval
+	postponed []resource.ID        // callbacks that are due and wait for what is held, sorted
 	includes  func(task.Task) bool // selects the tasks of the plan; nil selects all
 }
 
@@ -39,6 +41,7 @@ func (n nodeChanges) empty() bool { return !n.unlock && len(n.tasks)+len(n.actio
 // down and no action of a plugin runs.
 func compare(d *desired, applied Applied, drift Drift, includes func(task.Task) bool) *changes {
 	c := &changes{desired: d, groups: d.planned(applied), forgotten: d.forgotten(applied[Controller]),
+		later:  map[string]bool{},
 		called: applied[Controller], includes: includes}
 	for node, resources := range applied {
 		if node == Controller || len(resources) == 0 || includes != nil {
@@ -61,12 +64,16 @@ func compare(d *desired, applied Applied, drift Drift, includes func(task.Task) 
 		if _, owned := d.owner[n.Name]; !owned {
 			continue
 		}
-		switch changes := c.on(n.Name, applied, drift[n.Name]); {
+		changes := c.on(n.Name, applied, drift[n.Name])
+		switch {
 		case changes.empty():
 		case d.covers(n.Name):
 			c.changed = append(c.changed, changes)
 		default:
 			c.waiting = append(c.waiting, n.Name)
+			for _, t := range changes.tasks {
+				c.later[t.Service] = true
+			}
 		}
 	}
 	slices.Sort(c.waiting)
@@ -107,7 +114,10 @@ func (c *changes) on(node string, applied Applied, drift []resource.ID) nodeChan
 	busy := slices.ContainsFunc(n.tasks, func(t task.Task) bool {
 		return t.Kind == task.Config && !isAction(t.Resource.Type)
 	})
-	n.actions = c.dueActions(node, applied[node], busy)
+	n.actions = slices.DeleteFunc(c.dueActions(node, applied[node], busy), func(i int) bool {
+		t := c.actions[i].task
+		return c.postpones(node, t, applied[node][t.Resource.ID()])
+	})
 	return n
 }
 
@@ -122,6 +132,11 @@ func (c *changes) changesOf(node string, applied Applied, drift []resource.ID) n
 			return !c.includes(task.Task{Node: node, Action: task.Remove, Resource: r})
 		})
 		included = c.excludeOthers(l, actions)
+	}
+	for i, t := range l.tasks {
+		if actions[i] != "" && c.postpones(node, t, applied[node][l.ids[i]]) {
+			actions[i], included, c.later[t.Service] = "", included-1, true
+		}
 	}
 	if len(removals)+included == 0 {
 		return nodeChanges{}

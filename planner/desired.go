@@ -25,6 +25,8 @@ type desired struct {
 	nodeSets    []*nodeSet
 	wanted      map[string]*taskList // by node
 	limit       map[string]bool      // the nodes that the plan covers; nil: all
+	held        map[int]bool         // groups that wait for approval, also without work; nil: none does
+	holds       []Hold               // those of them with work that waits, in processing order
 	callbacks   []callback           // of services as a whole, by service
 	byService   map[string][]int     // service -> its callbacks
 	actions     []action             // of plugins, in the order of a run

@@ -45,6 +45,10 @@ func planDigest(p *Plan, settings []site.Group) string {
 	if p.EndAtPause {
 		d.text("ends at a pause")
 	}
+	for _, h := range p.Held {
+		d.text("held", h.Group)
+		d.number(int64(h.Batch))
+	}
 	if p.MayFail != nil {
 		d.text("failure budget")
 		d.number(int64(*p.MayFail))

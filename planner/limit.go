@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // limitTo limits the plan to the nodes that the site's limit names, and those of its groups. A node that left the site
@@ -69,16 +71,114 @@ func (d *desired) coversService(service string) bool {
 	return false
 }
 
-// warnLimited says what a limited plan covers, and what waits.
-func (p *Plan) warnLimited() (errs invalid.Errors) {
-	if p.Limited == nil {
-		return nil
+// Hold is a group of which nodes wait until a batch is approved.
+type Hold struct {
+	Group string
+	Batch int // after which it waits, from 1; 0: it waits for a group that it depends on
+	Of    int // how many batches the group has
+}
+
+// holdBack limits the plan to what comes before the first pause of each group that is not approved, where the run ends
+// there. changed are the nodes with something to do. It reports whether any of them waits.
+func (d *desired) holdBack(changed []nodeChanges) (holds bool, errs invalid.Errors) {
+	busy := make(map[string]bool, len(changed))
+	for _, n := range changed {
+		busy[n.node] = true
 	}
-	message := "the plan covers only " + onNodes(slices.Sorted(maps.Keys(p.Limited)))
-	if n := len(p.Waiting); n > 0 {
-		message += fmt.Sprintf("; %s with work or to be torn down outside of the limit: %s. They stay as they are until "+
-			"a plan covers them", count(n, "node"), list(p.Waiting))
+	held, names, covered := map[int]bool{}, map[string]bool{}, map[string]bool{}
+	for i, g := range d.groups {
+		settings, hold, nodes := d.settings[i], Hold{Group: g.Name}, g.Owned
+		waits := slices.ContainsFunc(slices.Concat(settings.DependsOn, d.after[i]), func(name string) bool {
+			return names[name]
+		})
+		if d.site.EndsForApproval(settings) {
+			batches, pauses := settings.Rolling.Split(g.Owned)
+			approved := d.site.Approved[g.Name]
+			if hold.Of = len(batches); approved > hold.Of && hold.Of > 0 {
+				errs = append(errs, d.site.WrongApproval(g.Name, fmt.Sprintf("there is no batch %d; the last one of the "+
+					"group is %d", approved, hold.Of)))
+			}
+			next := slices.IndexFunc(pauses, func(batch int) bool { return batch > approved && batch < hold.Of })
+			if next >= 0 && !waits {
+				before := slices.Concat(batches[:pauses[next]]...)
+				if slices.ContainsFunc(g.Owned[len(before):], func(n string) bool { return busy[n] }) {
+					hold.Batch, nodes = pauses[next], before
+				}
+			}
+		}
+		if waits {
+			nodes = nil
+		}
+		for _, n := range nodes {
+			covered[n] = d.covers(n)
+		}
+		if !waits && hold.Batch == 0 {
+			continue
+		}
+		held[i], names[g.Name] = true, true
+		if slices.ContainsFunc(g.Owned, func(n string) bool { return busy[n] && !covered[n] }) {
+			d.holds = append(d.holds, hold)
+		}
 	}
-	return invalid.Errors{{Object: "deployment", Name: p.Site, Attribute: "limit", Code: invalid.Limited, Warning: true,
-		Message: message}}
+	if len(held) == 0 || len(errs) > 0 {
+		return false, errs
+	}
+	maps.DeleteFunc(covered, func(_ string, covers bool) bool { return !covers })
+	d.held, d.limit = held, covered
+	return true, nil
+}
+
+// postpones reports whether a task of a node that the plan covers waits because it comes after the last batch, of its
+// group or of all. One whose digest is recorded runs only because of other changes of the node, with them.
+func (d *desired) postpones(node string, t task.Task, recorded string) bool {
+	if d.held == nil || recorded == t.Digest && t.Kind != task.Config {
+		return false
+	}
+	return t.Group == task.PostCluster || t.Group == task.Cluster && d.held[d.owner[node]]
+}
+
+// postponesCallback reports whether a callback of a whole service waits because its group does, or tasks of its
+// service.
+func (w *phaseBuilder) postponesCallback(c callback) bool {
+	switch {
+	case w.held == nil:
+		return false
+	case !slotOf(c.Task.Group).Repeats:
+		return c.Task.Group == task.PostCluster
+	}
+	return w.held[c.group] || w.later[c.Task.Service]
+}
+
+// warnLimited says what a limited plan covers, and what waits. limited says that limit of the site is one of the
+// reasons.
+func (p *Plan) warnLimited(limited bool) (errs invalid.Errors) {
+	warn := func(attribute, message, where string) {
+		if n := len(p.Waiting); n > 0 {
+			message += fmt.Sprintf("; %s with work or to be torn down %s: %s. They stay as they are until "+
+				"a plan covers them", count(n, "node"), where, list(p.Waiting))
+		}
+		errs = append(errs, invalid.Error{Object: "deployment", Name: p.Site, Attribute: attribute, Code: invalid.Limited,
+			Warning: true, Message: message})
+	}
+	if limited {
+		warn("limit", "the plan covers only "+onNodes(slices.Sorted(maps.Keys(p.Limited))), "outside of the limit")
+	}
+	if len(p.Held) > 0 {
+		warn("approved_batches", p.Awaits(), "behind that")
+	}
+	return errs
+}
+
+// Awaits says what the held groups wait for.
+func (p *Plan) Awaits() string {
+	var parts []string
+	for _, h := range p.Held {
+		if h.Batch == 0 {
+			parts = append(parts, fmt.Sprintf("group %q waits for the groups that it comes after", h.Group))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("group %q waits for the approval of batch %d of %d: write approved_batches = "+
+			"{ %q = %d } to approve it", h.Group, h.Batch, h.Of, h.Group, h.Batch))
+	}
+	return strings.Join(parts, "; ")
 }

@@ -26,6 +26,13 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 		return nil, append(errs, wrong...)
 	}
 	changes := compare(desired, applied, drift, includes)
+	held, wrong := desired.holdBack(changes.changed)
+	if len(wrong) > 0 {
+		return nil, append(errs, wrong...)
+	}
+	if held {
+		changes = compare(desired, applied, drift, includes)
+	}
 	phases, err := sequencePhases(changes)
 	if err != nil {
 		return nil, append(errs, invalid.Error{Object: "deployment", Name: s.Name, Code: invalid.BadStructure,
@@ -33,14 +40,14 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 	}
 	p := &Plan{Site: s.Name, Groups: changes.groups, Phases: phases, Departed: changes.departed,
 		Forgotten: changes.forgotten, MayFail: s.FailureBudget.Of(len(desired.wanted)),
-		EndAtPause: s.Approval == site.ApprovalEnd, complete: desired.resolve}
+		EndAtPause: s.Approval == site.ApprovalEnd, Postponed: changes.postponed, complete: desired.resolve}
+	p.Limited, p.Waiting, p.Held = desired.limit, changes.waiting, desired.holds
 	p.SetBatches(desired.settings)
 	if wrong := desired.checkBatches(p); len(wrong) > 0 {
 		return nil, append(errs, wrong...)
 	}
 	p.Digest = planDigest(p, desired.settings)
-	p.Limited, p.Waiting = desired.limit, changes.waiting
-	return p, append(errs, p.warnLimited()...)
+	return p, append(errs, p.warnLimited(s.Limit != nil)...)
 }
 
 // desire validates a site, assigns its nodes to groups, and returns what each node is to have. applied is read for the

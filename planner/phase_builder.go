@@ -95,7 +95,11 @@ func (w *phaseBuilder) markDue() {
 		if w.includes != nil {
 			w.due[i] = w.due[i] && w.includes(c.Task)
 		}
+		if w.due[i] && w.postponesCallback(c) {
+			w.due[i], w.postponed = false, append(w.postponed, CallbackID(c.Task))
+		}
 	}
+	slices.Sort(w.postponed)
 }
 
 // phases returns the phases of the plan. A task group starts with one phase for each action of plugins, so that an

@@ -43,9 +43,11 @@ type Plan struct {
 	Limited   map[string]bool // the nodes that it covers; nil: all
 	Waiting   []string        // nodes outside of Limited with work, or to be torn down, sorted
 	MayFail   *int            // how many nodes may fail before nothing new is started; nil: any number
-	// EndAtPause says that a run ends where it would have to wait for a maintenance window.
+	// EndAtPause says that a run ends where it would have to wait for a maintenance window or for approval.
 	EndAtPause bool
-	Digest     string // over everything that the run will do: hexadecimal SHA-256
+	Held       []Hold        // groups of which nodes wait for approval, in processing order
+	Postponed  []resource.ID // callbacks that are due and wait for what is held, sorted
+	Digest     string        // over everything that the run will do: hexadecimal SHA-256
 
 	complete completer
 }
@@ -86,7 +88,7 @@ type Group struct {
 	// nil: all at once.
 	Batches [][]string
 	Then    []string // what follows each batch, in words
-	Pauses  []int    // the batches, from 1, after which the run waits for approval
+	Pauses  []int    // the batches, from 1, after which the run waits for approval, or ends until it is given
 
 	Maintenance string // its maintenance window, in words; empty: it has none
 

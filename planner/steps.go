@@ -50,7 +50,7 @@ func (p *Plan) Lines() []string {
 		for _, phase := range slices.Concat(b.phases...) {
 			g := groups[phase.Group]
 			if phase.inBatches() {
-				lines = append(lines, g.describeBatches(distinct(batched[phase.Group]))...)
+				lines = append(lines, g.describeBatches(distinct(batched[phase.Group]), p.EndAtPause)...)
 				delete(batched, phase.Group)
 			}
 			lines = append(lines, phase.describe(g, p.Departed)+phase.maintenance(g, p.EndAtPause))

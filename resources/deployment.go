@@ -177,8 +177,13 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				MarkdownDescription: "Why nothing may be done, such as `\"end of quarter, until 2 January\"`. A plan with work is then an error that shows the reason and the steps; one without work stays empty. " +
 					"Destroying the deployment is refused, too; what counts there is the state.",
 			},
-			"approval": text("What a run does where it is to pause, outside of the `maintenance` window of a group: `wait` (default) waits until it may go on; `end` ends the apply successfully, with `status` `paused`, and the next plan shows the rest. "+
+			"approval": text("What a run does where it is to pause, after a batch that is to be approved or outside of the `maintenance` window of a group: `wait` (default) waits until it may go on; `end` ends the apply successfully, with `status` `paused`, and the next plan shows the rest. "+
 				"A run that waits is bounded by `timeouts`.", stringvalidator.OneOf(site.ApprovalWait, site.ApprovalEnd)),
+			"approved_batches": schema.MapAttribute{
+				Optional: true, ElementType: types.Int64Type,
+				MarkdownDescription: "With `approval = \"end\"`, the last batch that is approved of each group with `approve` in its `rolling`: `{ compute = 2 }`. The plan goes as far as the next batch that is to be approved; " +
+					"what comes after it, and groups that depend on the group, stay as they are until then. 0, or no number, approves none: take it back with the next change, which is to be approved anew. The guide [Deployment groups](../guides/groups) says more.",
+			},
 			"failure_budget": schema.SingleNestedAttribute{
 				Optional: true,
 				MarkdownDescription: "How many nodes may fail in one run, over all groups. Once more have failed, nothing new is started in any group; what runs is finished and unlocked, and the apply fails. " +
@@ -198,7 +203,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"digest": shown(types.StringType, "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node."),
 			"changed_nodes": shown(types.MapType{ElemType: types.Int64Type}, "For each node the number of the run that changed it last. A plan prints the nodes that its run changes: they get its number, and those that left the site leave the map with the next run that has work. "+
 				"0 says that no run with a number changed the node yet. Where something is not known before the apply, the nodes that it may concern are known after apply."),
-			"status":       shown(types.StringType, "`deployed`; `limited` when that is so as far as `limit` goes; `paused` when a group was left for the next apply because its `maintenance` window is closed (`approval`); `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error."),
+			"status":       shown(types.StringType, "`deployed`; `limited` when that is so as far as `limit` goes; `paused` when a group was left for a later apply because a batch is not approved, or its `maintenance` window is closed (`approval`); `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error."),
 			"group_status": shown(types.MapType{ElemType: types.StringType}, "Stage of each group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`."),
 			"node_status":  shown(types.MapType{ElemType: types.StringType}, "Stage of each node after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`; `NO_GROUP` of a node that is in no group."),
 			"service_status": schema.MapNestedAttribute{

@@ -39,6 +39,7 @@ type deploymentModelV1 struct {
 	Freeze         types.String   `tfsdk:"freeze"`
 	Limit          types.Object   `tfsdk:"limit"`
 	Approval       types.String   `tfsdk:"approval"`
+	Approved       types.Map      `tfsdk:"approved_batches"`
 
 	computedV1
 }
@@ -78,7 +79,7 @@ func (m deploymentModelV1) nodes(ctx context.Context, past engine.State) ([]site
 
 // desired returns what the model asks for as plain values.
 func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, diags diag.Diagnostics) {
-	var budget, freeze, limit, approval any
+	var budget, freeze, limit, approval, approved any
 	for _, part := range []struct {
 		name  string
 		value attr.Value
@@ -89,13 +90,15 @@ func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, 
 		{"ordering", m.Ordering, &d.Ordering}, {"triggers", m.Triggers, &d.Triggers},
 		{"failure_budget", m.FailureBudget, &budget}, {"freeze", m.Freeze, &freeze},
 		{"limit", m.Limit, &limit}, {"approval", m.Approval, &approval},
+		{"approved_batches", m.Approved, &approved},
 	} {
 		var err error
 		if *part.into, err = values.Opened(ctx, part.value); err != nil {
 			diags.AddAttributeError(path.Root(part.name), "Invalid "+part.name, err.Error())
 		}
 	}
-	d.Bounds = map[string]any{"failure_budget": budget, "freeze": freeze, "limit": limit, "approval": approval}
+	d.Bounds = map[string]any{"failure_budget": budget, "freeze": freeze, "limit": limit, "approval": approval,
+		"approved_batches": approved}
 	return d, diags
 }
 
@@ -128,7 +131,7 @@ func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 		m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) && m.OnDestroy.Equal(o.OnDestroy) &&
 		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts) &&
 		m.Protect.Equal(o.Protect) && m.FailureBudget.Equal(o.FailureBudget) && m.Freeze.Equal(o.Freeze) &&
-		m.Limit.Equal(o.Limit) && m.Approval.Equal(o.Approval)
+		m.Limit.Equal(o.Limit) && m.Approval.Equal(o.Approval) && m.Approved.Equal(o.Approved)
 }
 
 // keepSame keeps what the prior state has of objects that only got new attributes, not set, in a later version of

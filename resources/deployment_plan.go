@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -228,6 +229,9 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	}
 	if !known {
 		return messages(engine.Unplanned(lacks, past, ""))
+	}
+	if slices.ContainsFunc(w.Site.Groups, w.Site.EndsForApproval) {
+		return messages(engine.Unplanned(lacks, past, "which nodes come before a pause for approval depends on it"))
 	}
 	p := w.Part(lacks, past)
 	if !plan.Drift.IsUnknown() {

@@ -669,7 +669,8 @@ func TestTextApproval(t *testing.T) {
 	}
 	for want, wrong := range map[string]string{
 		`rolling.approve[0]: there is no batch "2"; give one of batches, or "100%"`: config(`"2"`, "x\n", ""),
-		`rolling.approve: a run with approval = "end" of the deployment cannot`:     config(`"1"`, "x\n", `  approval = "end"`),
+		`rolling.approve[1]: with approval = "end" of the deployment, no run can`:   config(`"1", "100%"`, "x\n", `  approval = "end"`),
+		`approved_batches["all"]: counts with approval = "end" only`:                config(`"1"`, "x\n", `  approved_batches = { all = 1 }`),
 	} {
 		c.configure(wrong)
 		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) {

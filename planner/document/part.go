@@ -24,7 +24,8 @@ func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err 
 		value any
 	}{{"site", d.Site}, {"plugins", d.Plugins}, {orderingObject, d.Ordering}, {"triggers", d.Triggers},
 		{"failure_budget", d.Bounds["failure_budget"]}, {"freeze", d.Bounds["freeze"]},
-		{"limit", d.Bounds["limit"]}, {"approval", d.Bounds["approval"]}} {
+		{"limit", d.Bounds["limit"]}, {"approval", d.Bounds["approval"]},
+		{"approved_batches", d.Bounds["approved_batches"]}} {
 		if missing := unknownIn(a.name, a.value); len(missing) > 0 {
 			p.Attribute = missing[0]
 			return d, p.Lacking, nil

@@ -113,7 +113,9 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	}
 	out.add(passes)
 
-	a.conclude(&out, report)
+	if a.conclude(&out, report); out.Status == Paused {
+		report.Status = rollout.StatusPaused
+	}
 	a.learn(&out, todo, report)
 	if (prior == nil || prior.Imported) && !a.removed.Empty() {
 		out.warn("Removed: what the site had on its nodes and nobody wants any more",

@@ -98,6 +98,8 @@ func (a *application) conclude(out *Outcome, report rollout.Report) {
 		out.Status = Paused
 	case report.Status == rollout.StatusDegraded:
 		out.Status = Degraded
+	case len(a.Plan.Held) > 0:
+		out.Status = Paused
 	case a.Plan.Limited != nil:
 		out.Status = Limited
 	default:

@@ -260,9 +260,14 @@ func (p *Planned) undivided() (errs invalid.Errors) {
 	}
 	for _, service := range slices.Sorted(maps.Keys(p.Services.Changing())) {
 		if nodes := outside[service]; len(nodes) > 0 {
-			errs = append(errs, invalid.Error{Object: "deployment", Name: p.Site.Name, Attribute: "limit",
+			attribute, where, so := "limit", "outside of the limit", "name them, too"
+			if len(p.Plan.Held) > 0 {
+				attribute, where = "approved_batches", "that wait for approval"
+				so = fmt.Sprintf("approve their batches, too, or write approval = %q", site.ApprovalWait)
+			}
+			errs = append(errs, invalid.Error{Object: "deployment", Name: p.Site.Name, Attribute: attribute,
 				Code: invalid.BadValue, Message: fmt.Sprintf("service %q changes, which it does as a whole, and is also on nodes "+
-					"outside of the limit: %s; name them, too", service, strings.Join(FirstLines(nodes), ", "))})
+					"%s: %s; %s", service, where, strings.Join(FirstLines(nodes), ", "), so)})
 		}
 	}
 	return errs

@@ -38,7 +38,7 @@ func (s Shown) Settled() bool {
 		}
 		return true
 	}
-	return s.Status == Deployed || s.Status == Limited
+	return s.Status == Deployed || s.Status == Limited || s.Status == Paused
 }
 
 // Lines returns what is done, a line each, services first, groups by phase.

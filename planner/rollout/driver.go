@@ -454,7 +454,10 @@ func (d *driver) complete(end *run.Report) {
 	}
 	var waiting []string // nothing waits when a site is torn down
 	if d.plan != nil {
-		waiting = d.plan.Waiting
+		waiting, r.Awaits = d.plan.Waiting, d.plan.Awaits()
+		for i, g := range r.Groups {
+			r.Groups[i].Stage = held(d.plan, g.Name, g.Stage)
+		}
 	}
 	for _, n := range waiting {
 		if _, member := r.Nodes[n]; member {

@@ -83,5 +83,16 @@ func Foresee(s site.Site, p *planner.Plan, busy, open map[string]bool) (Foreseen
 			out.Nodes[n] = strategy.NotStarted
 		}
 	}
+	for name, stage := range out.Groups {
+		out.Groups[name] = held(p, name, stage)
+	}
 	return out, m.Err()
+}
+
+// held returns how a group stands where a part of it may be held: it is not deployed then.
+func held(p *planner.Plan, group string, stage strategy.Stage) strategy.Stage {
+	if stage == strategy.Deployed && slices.ContainsFunc(p.Held, func(h planner.Hold) bool { return h.Group == group }) {
+		return strategy.NotStarted
+	}
+	return stage
 }

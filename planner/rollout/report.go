@@ -45,6 +45,7 @@ type Report struct {
 	Groups []GroupReport // in processing order
 	// BudgetSpent says that more nodes failed than the failure budget allows, so that nothing new was started.
 	BudgetSpent bool
+	Awaits      string                    // what groups wait for that are held; empty: none is
 	Nodes       map[string]NodeReport     // every node that is in a group
 	Departed    map[string]DepartedReport // every node that the plan tears down
 	Outside     []PhaseReport             // the phases outside of groups that were started, in their order
@@ -225,6 +226,9 @@ func (r Report) String() string {
 	if r.BudgetSpent {
 		b.WriteString("the failure budget of the deployment is spent: nothing new was started\n")
 	}
+	if r.Awaits != "" {
+		fmt.Fprintf(&b, "%s\n", r.Awaits)
+	}
 	if len(r.Outside) > 0 {
 		b.WriteString("outside of groups:\n")
 	}
@@ -278,7 +282,11 @@ func (r Report) String() string {
 				andMore(nodes, " "))
 		}
 	}
-	stageOf(string(strategy.NotStarted)+" (outside of the limit)", waiting)
+	why := " (outside of the limit)"
+	if r.Awaits != "" {
+		why = " (not approved yet)"
+	}
+	stageOf(string(strategy.NotStarted)+why, waiting)
 	for _, s := range stages {
 		stageOf(string(s), byStage[s])
 		if s == strategy.Deployed {

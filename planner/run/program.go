@@ -209,7 +209,9 @@ func (c compiler) planned(s site.Site, p *planner.Plan, groups []site.Group) err
 		}
 		out := Group{Group: c.groups[g.Name], Members: g.Members, Owned: g.Owned, After: g.After, Batches: g.Batches,
 			Pauses: g.Pauses, Order: make(map[string]int, len(g.Order)), Spared: make(map[string]bool, len(g.Unlocked))}
-		out.Selectors = nil
+		if out.Selectors = nil; p.EndAtPause {
+			out.Pauses = nil // what follows the pause is not in the plan
+		}
 		for i, node := range g.Order {
 			out.Order[node] = i - len(g.Order)
 		}

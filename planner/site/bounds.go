@@ -2,6 +2,8 @@ package site
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
@@ -12,6 +14,8 @@ type Bounds struct {
 	Freeze        string         `key:"freeze"` // why no run may do anything; empty: it may
 	Limit         *Limit         `key:"limit,some=a limit"`
 	Approval      string         `key:"approval"` // empty: ApprovalWait
+	// Approved has, for groups with Rolling.Approve, the last batch, from 1, that is approved. It counts with ApprovalEnd.
+	Approved map[string]int `key:"approved_batches"`
 }
 
 // What a run does where it is to pause.
@@ -67,15 +71,52 @@ func (s Site) validateBounds() (errs invalid.Errors) {
 		report("approval", fmt.Sprintf("%q is not allowed; give %q for a run that waits where it pauses, or %q for one that "+
 			"ends there", a, ApprovalWait, ApprovalEnd))
 	}
-	for _, g := range s.Groups {
-		if g.Rolling != nil && len(g.Rolling.Approve) > 0 && s.Approval == ApprovalEnd {
-			errs = append(errs, invalid.Error{Object: "group", Name: g.Name, Attribute: "rolling.approve",
-				Code: invalid.BadValue, Message: fmt.Sprintf("a run with approval = %q of the deployment cannot wait for "+
-					"approval; leave approval out, or approve", ApprovalEnd)})
-		}
-	}
+	errs = append(errs, s.validateApproved()...)
 	if l := s.Limit; l != nil && len(l.Nodes)+len(l.Groups) == 0 {
 		report("limit", "names nothing; give nodes or groups, or leave it out")
 	}
 	return errs
+}
+
+// EndsForApproval reports whether a run of a group ends after a batch that is not approved.
+func (s Site) EndsForApproval(g Group) bool {
+	return s.Approval == ApprovalEnd && g.Rolling != nil && len(g.Rolling.Approve) > 0
+}
+
+// validateApproved reports approvals of groups that never wait for one, and pauses that no run can end at.
+func (s Site) validateApproved() (errs invalid.Errors) {
+	groups, waiting := map[string]bool{}, map[string]bool{}
+	for _, g := range s.Groups {
+		groups[g.Name] = true
+		if !s.EndsForApproval(g) {
+			continue
+		}
+		waiting[g.Name] = true
+		if i := slices.Index(g.Rolling.Approve, allNodes); i >= 0 {
+			errs = append(errs, g.wrong(fmt.Sprintf("rolling.approve[%d]", i), invalid.BadValue, "with approval = %q of the "+
+				"deployment, no run can end after the last batch and before what runs once for all nodes; leave %q out",
+				ApprovalEnd, allNodes))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Approved)) {
+		message := ""
+		switch {
+		case s.Approval != ApprovalEnd:
+			message = fmt.Sprintf("counts with approval = %q only; a run that waits is approved with `runs approve`", ApprovalEnd)
+		case !groups[name]:
+			message = "there is no such group; give the name of one with rolling.approve"
+		case !waiting[name]:
+			message = "the group waits for no approval; give it rolling.approve, or leave it out here"
+		default:
+			continue
+		}
+		errs = append(errs, s.WrongApproval(name, message))
+	}
+	return errs
+}
+
+// WrongApproval is the error of what is approved of a group.
+func (s Site) WrongApproval(group, message string) invalid.Error {
+	return invalid.Error{Object: "deployment", Name: s.Name, Attribute: fmt.Sprintf("approved_batches[%q]", group),
+		Code: invalid.BadValue, Message: message}
 }

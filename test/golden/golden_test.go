@@ -223,7 +223,8 @@ func (w *workspace) state(without ...string) string {
 // A deployment keeps what it has of them.
 func dropAdded(attributes any) {
 	of, _ := attributes.(map[string]any)
-	for _, name := range []string{"on_shortfall", "failure_budget", "freeze", "limit", "maintenance", "approval"} {
+	for _, name := range []string{"on_shortfall", "failure_budget", "freeze", "limit", "maintenance", "approval",
+		"approved_batches"} {
 		if value, there := of[name]; there && value == nil {
 			delete(of, name)
 		}
