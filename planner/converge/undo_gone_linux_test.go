@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -129,5 +130,60 @@ func TestUndoOfMountPoints(t *testing.T) {
 	}
 	if names, err := s.ReadDir(system.Home); len(names) > 0 || err != nil {
 		t.Errorf("left in %s: %q, %v", system.Home, names, err)
+	}
+}
+
+// TestMountPointGoesWithItsMount: a directory that slipway made and mounted something on goes with the mount, also when that could not be unmounted
+// at first, in a tear-down and in an update.
+func TestMountPointGoesWithItsMount(t *testing.T) {
+	for name, file := range map[string]string{"empty": "", "with a file in the mount": "/made/file"} {
+		for way, removals := range map[string][]Item{"tear-down": nil, "update": {removal("mount[/made]"), removal("file[/made]")}} {
+			t.Run(name+", "+way, func(t *testing.T) {
+				k := newKernel(t, "")
+				onDisk := filepath.Join(k.sys.Root, "/made")
+				if err := os.Mkdir(onDisk, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := unix.Mount("tmpfs", onDisk, "tmpfs", 0, "mode=700"); err != nil {
+					t.Skipf("a file system cannot be mounted here: %v", err)
+				}
+				if err := unix.Unmount(onDisk, 0); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Remove(onDisk); err != nil {
+					t.Fatal(err)
+				}
+				runAll(t, k.sys, managed(t, "file", "/made", resource.Parameters{"ensure": "directory"}),
+					managed(t, "mount", "/made", resource.Parameters{"device": "none", "fstype": "tmpfs"}))
+				if err := unix.Mount("tmpfs", onDisk, "tmpfs", 0, "mode=700"); err != nil {
+					t.Fatal(err)
+				}
+				unmount := sync.OnceValue(func() error { return unix.Unmount(onDisk, 0) })
+				t.Cleanup(func() { _ = unmount() })
+				if file != "" {
+					if err := k.sys.WriteFile(file, nil, system.Attributes{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				k.fail = "umount"
+				for _, got := range runAll(t, k.sys, removals...) {
+					if got.ID == "mount[/made]" && got.Status != Failed || got.Message != "" && got.Status != Failed {
+						t.Errorf("%s: %s %s", got.ID, got.Status, got.Message)
+					}
+				}
+				if err := unmount(); err != nil {
+					t.Fatal(err)
+				}
+				k.fail = ""
+				for _, got := range runAll(t, k.sys, removals...) {
+					if got.Status == Failed {
+						t.Errorf("%s: %s", got.ID, got.Message)
+					}
+				}
+				if _, err := k.sys.Lstat("/made"); err == nil {
+					t.Error("the directory is left")
+				}
+			})
+		}
 	}
 }
