@@ -16,7 +16,7 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 	"file": func(c *nodeTasks, r resource.Resource) []int {
 		p := filePath(r)
 		target := none
-		if i, ok := c.file(r.Parameters.String("target")); ok {
+		if i, ok := c.file(linkTarget(r)); ok {
 			target = i
 		}
 		return collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
@@ -125,7 +125,37 @@ func (c *nodeTasks) fileOrDirectoryOf(p string) int {
 	return c.directoryOf(p)
 }
 
-// mountOf returns the nearest managed mount point above a path.
+// linkTarget returns the path that a link leads to, empty for what is no link.
+func linkTarget(r resource.Resource) string {
+	target := r.Parameters.String("target")
+	if target == "" || isAbsent(r) {
+		return ""
+	}
+	if !path.IsAbs(target) {
+		target = path.Join(path.Dir(filePath(r)), target)
+	}
+	return path.Clean(target)
+}
+
+// throughLinks returns what a path is once the managed links in its directories are there.
+func (c *nodeTasks) throughLinks(p string) string {
+	const most = 40 // as the kernel follows
+	for range most {
+		dir := path.Dir(p)
+		for ; dir != "/" && dir != "."; dir = path.Dir(dir) {
+			if i, ok := c.file(dir); ok && linkTarget(c.tasks[i].Resource) != "" {
+				p = path.Join(linkTarget(c.tasks[i].Resource), strings.TrimPrefix(p, dir))
+				break
+			}
+		}
+		if dir == "/" || dir == "." {
+			break
+		}
+	}
+	return p
+}
+
+// mountOf returns the nearest managed mount point above a path, also through managed links.
 func (c *nodeTasks) mountOf(p string) int {
 	if c.mounts == nil {
 		c.mounts = make(map[string]int)
@@ -135,8 +165,11 @@ func (c *nodeTasks) mountOf(p string) int {
 			}
 		}
 	}
-	for len(c.mounts) > 0 && path.IsAbs(p) && path.Clean(p) != "/" {
-		p = path.Dir(path.Clean(p))
+	if len(c.mounts) == 0 || !path.IsAbs(p) {
+		return none
+	}
+	for p = c.throughLinks(path.Clean(p)); p != "/"; {
+		p = path.Dir(p)
 		if i, ok := c.mounts[p]; ok {
 			return i
 		}

@@ -84,10 +84,11 @@ func (e *Entry) madeDirectory() string {
 	return b.Path
 }
 
-// Below reports whether an entry other than one is about something in a directory.
-func (l *Ledger) Below(dir string, not Key) bool {
+// Uses reports whether an entry other than one is about something in a directory, or mounted on it.
+func (l *Ledger) Uses(dir string, not Key) bool {
 	return slices.ContainsFunc(l.Entries, func(e *Entry) bool {
-		return e.Key() != not && strings.HasPrefix(e.path(), dir+"/")
+		at := e.path()
+		return e.Key() != not && (strings.HasPrefix(at, dir+"/") || at == dir && e.Type == "mount")
 	})
 }
 
@@ -105,7 +106,7 @@ func (l *Ledger) RemoveLeft() error {
 			err = l.sys.Remove(dir)
 		}
 		switch {
-		case err == nil && len(names) > 0 && l.Below(dir, Key{}):
+		case err == nil && len(names) > 0 && l.Uses(dir, Key{}):
 			continue
 		case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EBUSY):
 			l.Change(Record{Gone: dir})

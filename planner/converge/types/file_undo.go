@@ -199,6 +199,9 @@ func (fileType) undo(_ context.Context, s *Session, _ string, b *fileBefore) err
 		}
 		err = s.Remove(b.Path)
 		if errors.Is(err, syscall.EBUSY) && b.Kind == fileAbsent {
+			if s.leaveUsed(b.Path) {
+				return nil
+			}
 			return gone{b.Path + " is a mount point, so it stays"}
 		}
 		if err != nil {

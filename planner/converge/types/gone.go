@@ -54,8 +54,7 @@ func copyGone(err error, of string) error {
 // leaveDirectory handles a directory that slipway made and that has names in it. While something of slipway's is in it,
 // it is noted and goes later; else it stays, because others keep something in it, which the error says.
 func (s *Session) leaveDirectory(dir string, names []string) error {
-	if l := s.Ledger; l != nil && l.Below(dir, ledger.Key{Site: s.Site, ID: s.ID}) {
-		l.Change(ledger.Record{Left: dir})
+	if s.leaveUsed(dir) {
 		return nil
 	}
 	slices.Sort(names)
@@ -68,3 +67,14 @@ func (s *Session) leaveDirectory(dir string, names []string) error {
 
 // namesShown bounds the names in the message about a directory that stays.
 const namesShown = 5
+
+// leaveUsed notes a directory that goes later, because something of slipway's is in it or mounted on it. It reports
+// whether there is such a thing.
+func (s *Session) leaveUsed(dir string) bool {
+	l := s.Ledger
+	if l == nil || !l.Uses(dir, ledger.Key{Site: s.Site, ID: s.ID}) {
+		return false
+	}
+	l.Change(ledger.Record{Left: dir})
+	return true
+}
