@@ -53,13 +53,17 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		cwd := r.Parameters.String("cwd")
 		return append(collect(c.user(r, "user"), c.fileOrDirectoryOf(cwd), c.mountOf(cwd)), c.filesNamed(r)...)
 	},
-	"ini_setting": func(c *nodeTasks, r resource.Resource) []int {
-		p := r.Parameters.String("path")
-		return collect(c.fileOrDirectoryOf(p), c.mountOf(p))
-	},
+	"file_line":   fileWith,
+	"ini_setting": fileWith,
 	"mount": func(c *nodeTasks, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(r.Title), c.mountOf(r.Title))
 	},
+}
+
+// fileWith returns the file that the resource is a part of.
+func fileWith(c *nodeTasks, r resource.Resource) []int {
+	p := r.Parameters.String("path")
+	return collect(c.fileOrDirectoryOf(p), c.mountOf(p))
 }
 
 func isAbsent(r resource.Resource) bool { return r.Parameters.String("ensure") == "absent" }

@@ -28,6 +28,10 @@ file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
   "/etc/app/old.conf" = { ensure = "absent" }
 }
 `,
+	"file_line": `file_line = {
+  "no root login" = { path = "/etc/ssh/sshd_config", line = "PermitRootLogin no", match = "^#?PermitRootLogin " }
+}
+`,
 	"group": `group = {
   app = { gid = 4100 }
 }

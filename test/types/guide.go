@@ -50,7 +50,7 @@ in between, but for what the last column names. From then on the parameter is le
 | ` + "`host`" + ` | ` + "`host_aliases`" + `, ` + "`comment`" + ` | no aliases, no comment | |
 | ` + "`mount`" + ` | ` + "`fstype`" + `, ` + "`options`" + `, ` + "`dump`" + `, ` + "`pass`" + `, and with ` + "`ensure = \"present\"`" + ` whether it is mounted | the defaults of fstab | |
 | ` + "`package`" + ` | | | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
-| ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`ini_setting`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
+| ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`ini_setting`" + `, ` + "`file_line`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
 
 ## One object under two names
 
@@ -63,6 +63,7 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `file` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` | links in the directories of the path; hard links whose ` + "`" + `mode` + "`" + `, ` + "`" + `owner` + "`" + ` or ` + "`" + `group` + "`" + ` contradict |
 | ` + "`" + `group` + "`" + `, ` + "`" + `user` + "`" + ` | two titles with one ` + "`" + `name` + "`" + ` | |
 | ` + "`" + `host` + "`" + ` | titles that differ in upper and lower case; an alias is not the name, so a name and the alias of another one may both be managed | |
+| ` + "`" + `file_line` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` and ` + "`" + `line` + "`" + ` | links in the path, also the file itself |
 | ` + "`" + `ini_setting` + "`" + ` | two titles with one ` + "`" + `path` + "`" + `, ` + "`" + `section` + "`" + ` and ` + "`" + `setting` + "`" + ` | links in the path, also the file itself |
 | ` + "`" + `mount` + "`" + ` | a path has one spelling, without a slash at its end | links in the path |
 | ` + "`" + `package` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `; ` + "`" + `tree` + "`" + ` and ` + "`" + `tree:amd64` + "`" + ` | the node's own architecture in the name |

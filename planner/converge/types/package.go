@@ -378,7 +378,7 @@ func (packageType) Overtakes(other resource.Resource) bool {
 		if at = schema.FilePath(other); schema.FileEnsure(other) != fileFile {
 			return false
 		}
-	case "ini_setting":
+	case "file_line", "ini_setting":
 	default:
 		return false
 	}

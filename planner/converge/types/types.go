@@ -5,6 +5,7 @@ var configuration = map[string]Type{
 	"cron":        cronType{},
 	"exec":        execType{},
 	"file":        fileType{},
+	"file_line":   lineType{},
 	"group":       groupType{},
 	"host":        hostType{},
 	"ini_setting": iniType{},
