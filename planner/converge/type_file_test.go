@@ -101,6 +101,9 @@ func TestFile(t *testing.T) {
 		"symbolic, = and X of a directory": {item: item("file[/f]", "ensure", "directory", "mode", "u=rwX,go=X"),
 			diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "directory"}}, want: map[string]string{"/f": "drwx--x--x"}},
 		"symbolic, X later": {before: map[string]string{"/f": "old"}, item: item("file[/f]", "mode", "g+X,u+x"), diffs: []types.Difference{{Parameter: "mode", Is: "0644", Should: "0754"}}, want: map[string]string{"/f": "-rwxr-xr-- old"}},
+		"replace, new":      {item: item("file[/f]", "content", "x", "replace", false), diffs: []types.Difference{{Parameter: "ensure", Is: "absent", Should: "file"}}, want: map[string]string{"/f": "-rw-r--r-- x"}},
+		"replace, there":    {before: map[string]string{"/f": "old"}, item: item("file[/f]", "content", "x", "replace", false, "mode", "0600"), diffs: []types.Difference{{Parameter: "mode", Is: "0644", Should: "0600"}}, want: map[string]string{"/f": "-rw------- old"}},
+		"replace, for link": {before: map[string]string{"/t": "theirs", "/l": "->/t"}, item: item("file[/l]", "content", "x", "replace", false), diffs: []types.Difference{{Parameter: "ensure", Is: "link", Should: "file"}}, want: map[string]string{"/l": "-rw-r--r-- x", "/t": "-rw-r--r-- theirs"}},
 		"already so":        {before: map[string]string{"/f": "x"}, item: item("file[/f]", "content", "x", "mode", "0644"), want: map[string]string{"/f": "-rw-r--r-- x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,6 +161,10 @@ func TestFileFails(t *testing.T) {
 		"link content":  {item: item("file[/f]", "target", "x", "content", "x"), want: `content: does not go with ensure = "link"`},
 		"link, nowhere": {item: item("file[/f]", "ensure", "link"), want: "a link needs one"},
 		"absent mode":   {item: item("file[/f]", "ensure", "absent", "mode", "0644"), want: `mode: does not go`},
+		"replace what":  {item: item("file[/f]", "mode", "0600", "replace", false), want: "replace: goes with content or source"},
+		"validate what": {item: item("file[/f]", "content", "x", "validate_cmd", "true"), want: "validate_cmd: must contain %"},
+		"in a sandbox":  {item: item("file[/f]", "content", "x", "validate_cmd", "true %"), want: "validate_cmd: "},
+		"read by shell": {item: item("file[/f;x]", "content", "x", "validate_cmd", "true %"), want: "write the command as a list"},
 		"ensure":        {item: item("file[/f]", "ensure", "dir"), want: "must be one of"},
 	} {
 		t.Run(name, func(t *testing.T) {

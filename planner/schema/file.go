@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -36,6 +37,10 @@ func File() resource.Schema {
 				Description: "Group that owns it, by name or number. Default as for `owner`."},
 			{Name: "backup", Kind: resource.Bool,
 				Description: "Keep a file that was there before on the node, and put it back when the resource is removed from the site. Default: true."},
+			{Name: "replace", Kind: resource.Bool,
+				Description: "Whether the content of a file that is there is replaced; `mode`, `owner` and `group` are managed in any case. Default: true."},
+			{Name: "validate_cmd", Kind: resource.StringList, Check: checkValidate,
+				Description: "Command that says whether a new content is valid, before it takes the place of the old one: `%` stands for the path of a file beside it that has the new content, with mode 0600. With a status other than 0 nothing is changed. A string is run by /bin/sh, a list is a program and its arguments. Needs a whole machine."},
 			{Name: "force", Kind: resource.Bool,
 				Description: "Let a directory, with everything in it, give way to a file or link, or be removed. Its content is not kept. Default: false."},
 		},
@@ -88,6 +93,17 @@ func checkSource(value any) error {
 	return CheckAbsolute(value)
 }
 
+func checkValidate(value any) error {
+	words, _ := value.([]string)
+	if err := checkWords(value); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "%") }) {
+		return errors.New("must contain %, which stands for the path of the file with the new content")
+	}
+	return nil
+}
+
 func checkTarget(value any) error {
 	if t, _ := value.(string); t == "" || strings.ContainsRune(t, 0) {
 		return errors.New("must be a path")
@@ -119,6 +135,11 @@ func checkFile(r resource.Resource) []invalid.Error {
 	ensure := FileEnsure(r)
 	if p.Has("content") && p.Has("source") {
 		add("source", "excludes content; give one of them")
+	}
+	for _, name := range []string{"replace", "validate_cmd"} {
+		if p.Has(name) && !p.Has("content") && !p.Has("source") {
+			add(name, "goes with content or source")
+		}
 	}
 	for _, name := range []string{"content", "source"} {
 		if p.Has(name) && ensure != "file" && ensure != "present" {

@@ -9,6 +9,9 @@ import (
 	"io/fs"
 	"path"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -87,7 +90,7 @@ func (fileType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 	if kind == fileLink && p.Has("target") {
 		c.text("target", info.Target, p.String("target"))
 	}
-	if want, given, err := wantedContent(s, r); err != nil {
+	if want, given, err := wantedContent(s, r, kind); err != nil {
 		return nil, err
 	} else if given && kind == fileFile {
 		is, err := s.ReadFile(at)
@@ -182,9 +185,11 @@ func (o owner) compare(c *comparison, is int) error {
 	return err
 }
 
-// wantedContent returns the content that a file should have; given is false when any will do.
-func wantedContent(s *Session, r resource.Resource) (content []byte, given bool, err error) {
+// wantedContent returns the content that a file should have, where kind is what is there now; given is false when any
+// will do.
+func wantedContent(s *Session, r resource.Resource, kind string) (content []byte, given bool, err error) {
 	switch {
+	case kind == fileFile && !r.Parameters.BoolOr("replace", true):
 	case r.Parameters.Has("content"):
 		return []byte(r.Parameters.String("content")), true, nil
 	case r.Parameters.Has("source"):
@@ -200,7 +205,7 @@ func wantedContent(s *Session, r resource.Resource) (content []byte, given bool,
 // contentDigest stands for a content in a difference, in Puppet's form.
 func contentDigest(content []byte) string { return "{sha256}" + resource.SHA256(content)[:8] }
 
-func (t fileType) Apply(_ context.Context, s *Session, r resource.Resource) error {
+func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil {
@@ -226,7 +231,7 @@ func (t fileType) Apply(_ context.Context, s *Session, r resource.Resource) erro
 		}
 		a.Mode = &mode
 	}
-	want, given, err := wantedContent(s, r)
+	want, given, err := wantedContent(s, r, kind)
 	if err != nil {
 		return err
 	}
@@ -253,7 +258,48 @@ func (t fileType) Apply(_ context.Context, s *Session, r resource.Resource) erro
 	if kind == fileFile && !given {
 		return s.SetAttributes(at, a)
 	}
+	if given {
+		if err := validate(ctx, s, r, at, want); err != nil {
+			return err
+		}
+	}
 	return s.ReplaceFile(at, want, a)
+}
+
+// validate runs the command that says whether a content is valid, when the resource has one, on a file beside the one
+// at a path.
+func validate(ctx context.Context, s *Session, r resource.Resource, at string, content []byte) (err error) {
+	words := r.Parameters.Strings("validate_cmd")
+	if len(words) == 0 {
+		return nil
+	}
+	candidate := path.Join(path.Dir(at), "."+path.Base(at)+".slipway-check")
+	special := func(c rune) bool {
+		return c < utf8.RuneSelf && !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("/._-+@:,=", c)
+	}
+	if len(words) == 1 && strings.ContainsFunc(candidate, special) {
+		return fmt.Errorf("validate_cmd: a shell would read some characters of %q; write the command as a list", at)
+	}
+	argv := make([]string, len(words))
+	for i, w := range words {
+		argv[i] = strings.ReplaceAll(w, "%", candidate)
+	}
+	if len(argv) == 1 {
+		argv = []string{"/bin/sh", "-c", argv[0]}
+	}
+	private := fs.FileMode(0o600)
+	if err := s.ReplaceFile(candidate, content, system.Attributes{Mode: &private}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Remove(candidate)) }()
+	out, err := s.Run(ctx, system.Command{Argv: argv, EndsWithSession: true})
+	if err == nil && out.Status != 0 {
+		err = fmt.Errorf("it ended with status %d, so the file was left as it is", out.Status)
+	}
+	if err = commandError(r, strings.Join(words, " "), out, err); err != nil {
+		return fmt.Errorf("validate_cmd: %w", err)
+	}
+	return nil
 }
 
 // applyDirectory makes a directory, where kind is what is there now, or sets its attributes.

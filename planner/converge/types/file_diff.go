@@ -34,7 +34,7 @@ func (fileType) Diff(s *Session, r resource.Resource) (string, error) {
 	if err != nil || !open {
 		return "", err
 	}
-	want, given, err := wantedContent(s, r)
+	want, given, err := wantedContent(s, r, kind)
 	if err != nil || !given {
 		return "", err
 	}

@@ -75,7 +75,7 @@ func (b *fileBefore) is(kind string, info system.Info) {
 
 // writes notes what r writes into a file that was not there before.
 func (b *fileBefore) writes(s *Session, r resource.Resource) {
-	if content, given, err := wantedContent(s, r); err == nil && given && b.Kind == fileAbsent { // Apply reports the error
+	if content, given, err := wantedContent(s, r, b.Kind); err == nil && given && b.Kind == fileAbsent { // Apply reports the error
 		b.Wrote = contentDigest(content)
 	}
 }
