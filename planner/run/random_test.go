@@ -105,6 +105,7 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 	phase(task.PostCluster, "", task.Config, task.Create, 20, all...)
 	phase(task.PostCluster, "", task.Callback, task.Run, 30, "", "")
 	phase(task.Cleanup, "", task.Config, task.Forget, 50, "old1", "old2", "old3")
+	p.EndAtPause = len(s.Nodes)%3 == 0 // batches with approval then have nodes without work
 	p.SetBatches(s.Groups)
 	if chance(30) {
 		p.MayFail = number(r.IntN(5))
