@@ -1,6 +1,7 @@
 package resources_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -16,11 +17,13 @@ func TestTextApprovedBatches(t *testing.T) {
 			return "resource \"slipway_group\" \"" + name + "\" {\n  name = \"" + name + "\"\n  critical = true\n" +
 				"  selectors = [{ node_names = [" + node + "] }]\n" + more + "}\n"
 		}
-		c.configure(s.config(nodes, []string{"app"},
+		text := s.config(nodes, []string{"app"},
 			group("all", `"a", "b", "c", "f"`, "  rolling = { batches = [\"1\", \"2\"], approve = [\"1\", \"2\"] }\n")+
 				group("after", `"d"`, "  depends_on_groups = [slipway_group.all.name]\n")+group("other", `"e"`, "")+
 				files("app", map[string]string{"/etc/app": content}),
-			"  groups = [slipway_group.all, slipway_group.after, slipway_group.other]\n  approval = \"end\"\n"+approved))
+			"  groups = [slipway_group.all, slipway_group.after, slipway_group.other]\n  approval = \"end\"\n"+approved)
+		c.configure(strings.ReplaceAll(text, `"unknown"`, "terraform_data.z.output") +
+			"resource \"terraform_data\" \"z\" {\n  input = \"z\"\n  triggers_replace = " + strconv.Quote(content) + "\n}\n")
 	}
 	has := func(want ...string) {
 		t.Helper()
@@ -81,6 +84,13 @@ func TestTextApprovedBatches(t *testing.T) {
 	config("y\n", "  approved_batches = { all = 3 }\n", "a", "b", "c", "d", "e")
 	c.apply()
 	has("y\n", "y\n", "y\n", "y\n", "y\n", "-")
+	c.empty()
+
+	// Where something is not known, nobody knows which nodes wait.
+	config("unknown", "  approved_batches = { all = 2 }\n", "a", "b", "c", "d", "e")
+	c.has(c.changes(), []string{"The steps are not known yet", "which nodes come before a pause for approval depends on it"})
+	c.apply()
+	has("z", "z", "z", "z", "z", "-")
 	c.empty()
 
 	for approved, want := range map[string]string{

@@ -267,7 +267,8 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	if failures := limits.Check(losses).Errors(); len(failures) > 0 {
 		return inputError(fmt.Errorf("%w (--max-torn-down-nodes is protect.max_torn_down_nodes here)", failures))
 	}
-	ended := slices.Contains([]engine.Status{engine.Deployed, engine.Limited, engine.Paused, engine.Degraded}, state.Status)
+	ended := slices.Contains([]engine.Status{engine.Deployed, engine.Limited, engine.Paused, engine.Degraded},
+		state.Status)
 	if planned.Empty() && ended && state.wasThere() {
 		d.out.printf("site %s: nothing to do\n", d.site.Name)
 		return d.out.err

@@ -10,6 +10,7 @@ resource "slipway_group" "web" {
   critical         = true
   selectors        = [{ node_tags = ["web"] }]
   success_criteria = { percent_successful_nodes = 50 }
+  rolling          = { batches = ["1"], approve = ["1"] }
 }
 
 resource "slipway_service" "motd" {
@@ -24,16 +25,18 @@ resource "slipway_override" "web1" {
   configuration = { file = { "/etc/motd" = { content = "welcome to the first one\n" } } }
 }
 
-# Whole objects, as a map or a list.
+# Whole objects, as a map or a list. The apply ends as paused after web1, until approved_batches = { web = 1 }.
 resource "slipway_deployment" "site" {
-  site        = "lon1"
-  nodes       = slipway_node.web
-  groups      = [slipway_group.web]
-  services    = { motd = slipway_service.motd }
-  overrides   = { web1 = slipway_override.web1 }
-  parallelism = 20
-  triggers    = { checked = "2026-01-31" }
-  timeouts    = { read = "1m" }
+  site             = "lon1"
+  nodes            = slipway_node.web
+  groups           = [slipway_group.web]
+  services         = { motd = slipway_service.motd }
+  overrides        = { web1 = slipway_override.web1 }
+  parallelism      = 20
+  approval         = "end"
+  approved_batches = { web = 0 }
+  triggers         = { checked = "2026-01-31" }
+  timeouts         = { read = "1m" }
 }
 
 output "steps" {
