@@ -24,7 +24,9 @@ func newWatch(j *journalFlags) *cobra.Command {
 		Use:   "watch [RUN]",
 		Short: "Follow a run to its end",
 		Long: "Follow a run to its end: Terraform shows nothing of it before it ends. RUN is the id of a run, or a beginning of it; without it\n" +
-			"the active run is followed, and while there is no such run, the next one is waited for. With --output json every line is one event.",
+			"the active run is followed, and while there is no such run, the next one is waited for.\n\n" +
+			"A terminal shows failures, groups, what runs now, and how long it takes; ? shows the keys, with which the run can also be approved, paused, resumed\n" +
+			"and cancelled. Elsewhere, or with TERM=dumb, every event is one line; with --output json a JSON object.",
 		Args: atMostOneRun,
 	}
 	output := outputFlag(cmd)
@@ -38,7 +40,12 @@ func newWatch(j *journalFlags) *cobra.Command {
 			return err
 		}
 		defer store.Close() //nolint:errcheck // read only
-		err = follow(ctx, store, run.ID, &printer{w: cmd.OutOrStdout()}, *output)
+		in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+		if *output == table && isTerminal(in) && isTerminal(out) {
+			err = watchScreen(ctx, store, run, in, out)
+		} else {
+			err = follow(ctx, store, run.ID, &printer{w: out}, *output)
+		}
 		if ctx.Err() != nil {
 			return errors.New("no longer watched; the run itself goes on")
 		}
@@ -145,12 +152,16 @@ func (p *printer) event(e journal.Recorded, f format) {
 		p.printf("%s\n", line)
 		return
 	}
+	p.printf("%s\n", eventLine(e))
+}
+
+// eventLine returns an event as one line of plain text.
+func eventLine(e journal.Recorded) string {
 	parts := []string{e.Time.Local().Format(time.TimeOnly), strings.ReplaceAll(string(e.Kind), "_", " ")}
-	for _, s := range []string{e.Group, e.Node, e.Resource, e.Action, e.Status,
-		strings.ReplaceAll(e.Message, "\n", " ")} {
+	for _, s := range []string{e.Group, e.Node, e.Resource, e.Action, e.Status, e.Message} {
 		if s != "" {
-			parts = append(parts, s)
+			parts = append(parts, harmless(s))
 		}
 	}
-	p.printf("%s\n", strings.Join(parts, "  "))
+	return strings.Join(parts, "  ")
 }

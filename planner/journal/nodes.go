@@ -38,31 +38,45 @@ func (s *Store) AllEvents(ctx context.Context, run string) (all []Recorded, err 
 
 // NodesOf returns what a run did on each node, by name, from its events.
 func NodesOf(events []Recorded) []*NodeHistory {
-	nodes := map[string]*NodeHistory{}
+	nodes := Nodes{}
 	for _, e := range events {
-		if e.Kind != TaskStarted && e.Kind != TaskFinished && e.Kind != NodeFinished {
-			continue
-		}
-		n := nodes[e.Node]
-		if n == nil {
-			n = &NodeHistory{Node: e.Node, Group: e.Group}
-			nodes[e.Node] = n
-		}
-		switch e.Kind { //nolint:exhaustive // the others were passed over
-		case NodeFinished:
-			n.Stage, n.Message = e.Status, e.Message
-		case TaskFinished:
-			n.Tasks = append(n.Tasks, e)
-			n.Millis += e.Millis
-			switch e.Status {
-			case "changed":
-				n.Changed++
-			case "failed":
-				n.Failed++
-			}
+		nodes.Add(e)
+	}
+	return nodes.Sorted()
+}
+
+// Nodes are what a run did on each node, as far as its events were added.
+type Nodes map[string]*NodeHistory
+
+// Sorted returns the nodes by name.
+func (nodes Nodes) Sorted() []*NodeHistory {
+	return slices.SortedFunc(maps.Values(nodes), func(a, b *NodeHistory) int { return strings.Compare(a.Node, b.Node) })
+}
+
+// Add adds the next event of the run. It returns the node that the event is about, nil when it is about none.
+func (nodes Nodes) Add(e Recorded) *NodeHistory {
+	if e.Kind != TaskStarted && e.Kind != TaskFinished && e.Kind != NodeFinished {
+		return nil
+	}
+	n := nodes[e.Node]
+	if n == nil {
+		n = &NodeHistory{Node: e.Node, Group: e.Group}
+		nodes[e.Node] = n
+	}
+	switch e.Kind { //nolint:exhaustive // the others were passed over
+	case NodeFinished:
+		n.Stage, n.Message = e.Status, e.Message
+	case TaskFinished:
+		n.Tasks = append(n.Tasks, e)
+		n.Millis += e.Millis
+		switch e.Status {
+		case "changed":
+			n.Changed++
+		case "failed":
+			n.Failed++
 		}
 	}
-	return slices.SortedFunc(maps.Values(nodes), func(a, b *NodeHistory) int { return strings.Compare(a.Node, b.Node) })
+	return n
 }
 
 // Time is how long the node's tasks took.

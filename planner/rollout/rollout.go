@@ -190,7 +190,7 @@ func (d *driver) begin(pass Pass, program run.Program) {
 	}
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted,
-		Message: strings.TrimPrefix(pass.Purpose+": plan "+p.Digest, ": ")})
+		Message: strings.TrimPrefix(pass.Purpose+": plan "+p.Digest, ": "), Output: outline(program)})
 	d.identify()
 }
 

@@ -1,0 +1,296 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// isTerminal reports whether a stream is a terminal on which lines can be replaced.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
+}
+
+// framesPerSecond bounds how often the terminal is written to, however fast events come.
+const framesPerSecond = 10
+
+// watchScreen shows a run on a terminal until it has ended, and then how it ended.
+func watchScreen(ctx context.Context, store *journal.Store, run journal.Run, in io.Reader, out io.Writer) error {
+	pace, err := paceOf(ctx, store)
+	if err != nil {
+		return err
+	}
+	s := &screen{watched: newWatched(run, pace), ctx: ctx, store: store, width: 80, height: 24, clock: time.Now}
+	if _, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
+		tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler()).Run(); err != nil {
+		return err
+	}
+	p := &printer{w: out}
+	if s.run.Status == journal.Running {
+		p.printf("run %s: no longer watched; it goes on\n", harmless(run.ID))
+		return p.err
+	}
+	groups, all := s.tallies()
+	for _, line := range append(s.head(time.Now(), groups, all, s.width), s.body(time.Now(), groups, s.width, false)...) {
+		p.printf("%s\n", ansi.Strip(line))
+	}
+	return p.err
+}
+
+// earlierRuns bounds the runs of which the time that is left is estimated.
+const earlierRuns = 20
+
+// paceOf returns what a node of each group took in the newest of the earlier runs in which the group was deployed.
+func paceOf(ctx context.Context, store *journal.Store) (map[string]time.Duration, error) {
+	runs, err := store.Runs(ctx, earlierRuns)
+	if err != nil {
+		return nil, err
+	}
+	pace := map[string]time.Duration{}
+	for _, r := range runs {
+		if r.Status == journal.Running {
+			continue
+		}
+		began, nodes := map[string]time.Time{}, map[string]int{}
+		for after, more := int64(0), true; more; {
+			events, err := store.Events(ctx, r.ID, after, page, journal.PhaseStarted, journal.NodeFinished,
+				journal.GroupFinished)
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range events {
+				after = e.Seq
+				switch {
+				case e.Kind == journal.PhaseStarted && began[e.Group].IsZero():
+					began[e.Group] = e.Time
+				case e.Kind == journal.NodeFinished:
+					nodes[e.Group]++
+				case e.Kind == journal.GroupFinished && e.Status == string(strategy.Deployed) && pace[e.Group] == 0 &&
+					nodes[e.Group] > 0 && !began[e.Group].IsZero():
+					pace[e.Group] = max(1, e.Time.Sub(began[e.Group])/time.Duration(nodes[e.Group]))
+				}
+			}
+			more = len(events) == page
+		}
+	}
+	return pace, nil
+}
+
+// screen is a watched run on a terminal: what is shown of it, and what keys do.
+type screen struct {
+	*watched
+	ctx   context.Context
+	store *journal.Store
+	clock func() time.Time
+
+	after         int64 // the newest event that was read
+	width, height int
+	top           int // the first line of the body that is shown
+	onlyFailures  bool
+	help          bool
+	asked         *question
+	said          string // the last decision or error, until the next one
+}
+
+// question is a decision that waits for its confirmation and its reason.
+type question struct {
+	text   string
+	reason string
+	needed bool // the reason must be given
+	decide decide
+}
+
+// news is what was read of the journal since the last time.
+type news struct {
+	run    journal.Run
+	events []journal.Recorded
+	err    error
+	more   bool // there are more events already
+	ended  bool
+}
+
+// said is the outcome of a decision.
+type said string
+
+// Init starts to read the journal.
+func (s *screen) Init() tea.Cmd { return s.read }
+
+// read reads the events since the last time, for as long as one frame is shown.
+func (s *screen) read() tea.Msg {
+	var n news
+	// Read the run before its events: once it has ended, no event is missed.
+	if n.run, n.err = s.store.Run(s.ctx, s.run.ID); n.err != nil {
+		return n
+	}
+	after := s.after
+	for deadline := time.Now().Add(time.Second / framesPerSecond); time.Now().Before(deadline); {
+		events, err := s.store.Events(s.ctx, s.run.ID, after, page)
+		n.events, n.err = append(n.events, events...), err
+		if err != nil || len(events) < page {
+			n.ended = err == nil && n.run.Status != journal.Running
+			return n
+		}
+		after = events[len(events)-1].Seq
+	}
+	n.more = true
+	return n
+}
+
+// Update takes what was read, and keys.
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.width, s.height = msg.Width, msg.Height
+	case said:
+		s.said = harmless(string(msg))
+	case news:
+		for _, e := range msg.events {
+			s.add(e)
+			s.after = e.Seq
+		}
+		switch {
+		case msg.err != nil:
+			s.said = "the journal cannot be read, and is tried again: " + harmless(msg.err.Error())
+		case msg.ended:
+			s.run = msg.run
+			return s, tea.Quit
+		case msg.more:
+			return s, s.read
+		}
+		return s, tea.Tick(pollInterval, func(time.Time) tea.Msg { return s.read() })
+	case tea.KeyPressMsg:
+		if s.asked != nil {
+			return s, s.answer(msg)
+		}
+		return s, s.key(msg.String())
+	}
+	return s, nil
+}
+
+// keys are what [screen.key] knows, for people.
+const keys = "f failures only   a approve   p pause   r resume   c cancel   q quit (the run goes on)   arrows, page up/down, home, end scroll   ? help"
+
+// key does what a key asks for.
+func (s *screen) key(key string) tea.Cmd {
+	switch key {
+	case "q", "ctrl+c":
+		return tea.Quit
+	case "?":
+		s.help = !s.help
+	case "f":
+		s.onlyFailures, s.top = !s.onlyFailures, 0
+	case "up", "k":
+		s.top--
+	case "down", "j":
+		s.top++
+	case "pgup":
+		s.top -= s.height / 2
+	case "pgdown", "space":
+		s.top += s.height / 2
+	case "home":
+		s.top = 0
+	case "end":
+		s.top = 1 << 30
+	case "a":
+		g := s.waiting()
+		if g == nil {
+			s.said = "no batch waits for approval"
+			break
+		}
+		s.asked = &question{text: fmt.Sprintf("Approve batch %d of group %s?", g.approval, g.Name),
+			decide: approving(g.recorded, g.approval)}
+	case "p":
+		s.asked = &question{text: "Pause the run?", decide: taking(journal.Hold)}
+	case "r":
+		s.asked = &question{text: "Resume the run?", decide: taking(journal.Resume)}
+	case "c":
+		s.asked = &question{text: "Cancel the run?", needed: true, decide: taking(journal.Cancel)}
+	}
+	return nil
+}
+
+// answer takes a key of the answer to a question.
+func (s *screen) answer(key tea.KeyPressMsg) tea.Cmd {
+	q := s.asked
+	switch key.String() {
+	case "esc", "ctrl+c":
+		s.asked = nil
+	case "backspace":
+		if r := []rune(q.reason); len(r) > 0 {
+			q.reason = string(r[:len(r)-1])
+		}
+	case "enter":
+		if q.needed && strings.TrimSpace(q.reason) == "" {
+			return nil
+		}
+		s.asked = nil
+		run := s.run
+		return func() tea.Msg {
+			text, err := recordDecision(s.ctx, s.store, run, strings.TrimSpace(q.reason), q.decide)
+			if err != nil {
+				return said(err.Error())
+			}
+			return said(text)
+		}
+	default:
+		q.reason += harmless(key.Text)
+	}
+	return nil
+}
+
+func (q *question) String() string {
+	needed := "optional"
+	if q.needed {
+		needed = "required"
+	}
+	return fmt.Sprintf("%s Enter confirms, Esc goes back. Reason (%s): %s_", q.text, needed, q.reason)
+}
+
+// View returns the whole screen.
+func (s *screen) View() tea.View {
+	v := tea.NewView(s.text(s.clock()))
+	v.AltScreen = true
+	return v
+}
+
+// text returns what the screen shows, as wide and high as it is.
+func (s *screen) text(now time.Time) string {
+	groups, all := s.tallies()
+	head := append(s.head(now, groups, all, s.width), "")
+	var foot []string
+	if s.said != "" {
+		foot = append(foot, inYellow.Render(s.said))
+	}
+	switch {
+	case s.asked != nil:
+		foot = append(foot, strings.Split(ansi.Wrap(inBold.Render(s.asked.String()), s.width, ""), "\n")...)
+	case s.help:
+		foot = append(foot, strings.Split(ansi.Wrap(keys, s.width, ""), "\n")...)
+	default:
+		foot = append(foot, inFaint.Render("f failures only   q quit   ? help"))
+	}
+	body := s.body(now, groups, s.width, s.onlyFailures)
+	room := max(1, s.height-len(head)-len(foot))
+	s.top = max(0, min(s.top, len(body)-room))
+	shown := body[s.top:min(len(body), s.top+room)]
+	lines := append(head, shown...)
+	for len(lines) < s.height-len(foot) {
+		lines = append(lines, "")
+	}
+	lines = append(lines, foot...)
+	for i, line := range lines {
+		lines[i] = ansi.Truncate(line, s.width, "…")
+	}
+	return strings.Join(lines[:min(len(lines), max(1, s.height))], "\n")
+}

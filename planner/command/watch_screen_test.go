@@ -1,0 +1,376 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+// script is a run in which an independent group is done, a node fails, a batch waits, and a group only waited.
+func script() (run journal.Run, events []journal.Recorded, now time.Time) {
+	start := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	run = journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Status: journal.Running, Started: start}
+	at := func(seconds int, e journal.Event) {
+		e.Time = start.Add(time.Duration(seconds) * time.Second)
+		events = append(events, journal.Recorded{Seq: int64(len(events) + 1), Event: e})
+	}
+	task := func(group, node, resource string) journal.Event {
+		return journal.Event{Kind: journal.TaskStarted, Group: group, Phase: 2, Node: node, Resource: resource, Action: "update"}
+	}
+	ended := func(e journal.Event, status, message string) journal.Event {
+		e.Kind, e.Status, e.Message, e.Millis = journal.TaskFinished, status, message, 900
+		return e
+	}
+	finished := func(group, node, stage, message string) journal.Event {
+		return journal.Event{Kind: journal.NodeFinished, Group: group, Node: node, Status: stage, Message: message}
+	}
+	at(0, journal.Event{Kind: journal.RunStarted, Message: "plan d1", Output: `{"groups":[
+		{"name":"monitoring","nodes":2},
+		{"name":"ntp","critical":true,"minimum_successful_nodes":1,"nodes":2},
+		{"name":"control","critical":true,"depends_on":["ntp"],"percent_successful_nodes":90,"maximum_failed_nodes":1,"nodes":3},
+		{"name":"compute","depends_on":["control"],"nodes":40},
+		{"name":"web","percent_successful_nodes":50,"nodes":6,"batches":[1,2,3]},
+		{"name":"db","nodes":4,"batches":[1,3]}]}`})
+	at(1, journal.Event{Kind: journal.PhaseStarted, Group: "monitoring", Phase: 2})
+	for _, node := range []string{"mon1", "mon2"} {
+		at(2, task("monitoring", node, "file[/etc/motd]"))
+		at(3, ended(task("monitoring", node, "file[/etc/motd]"), "changed", ""))
+		at(3, finished("monitoring", node, "DEPLOYED", ""))
+	}
+	at(4, journal.Event{Kind: journal.GroupFinished, Group: "monitoring", Status: "DEPLOYED"})
+	at(5, journal.Event{Kind: journal.PhaseStarted, Group: "ntp", Phase: 2})
+	for _, node := range []string{"ntp1", "ntp2"} {
+		at(6, task("ntp", node, "package[chrony]"))
+		at(9, ended(task("ntp", node, "package[chrony]"), "failed", "apt-get install failed (exit status 100)"))
+		at(9, finished("ntp", node, "FAILED", `package[chrony]: apt-get install failed (exit status 100): E: Unable to locate package chrony`))
+	}
+	at(10, journal.Event{Kind: journal.GroupFinished, Group: "ntp", Status: "FAILED",
+		Message: "DEPLOYED: minimum_successful_nodes is 0, needed at least 1"})
+	at(10, journal.Event{Kind: journal.GroupFinished, Group: "control", Status: "FAILED", Message: "it depends on ntp, which failed"})
+	at(10, journal.Event{Kind: journal.GroupFinished, Group: "compute", Status: "FAILED", Message: "it depends on control, which failed"})
+	at(11, journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 4, Message: "batch 1 of 3"})
+	at(12, task("web", "web1", "file[/etc/nginx/nginx.conf]"))
+	at(13, ended(task("web", "web1", "file[/etc/nginx/nginx.conf]"), "changed", ""))
+	at(13, finished("web", "web1", "DEPLOYED", ""))
+	at(14, journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 4, Message: "batch 2 of 3"})
+	for i, node := range []string{"web2", "web3"} {
+		at(20+10*i, task("web", node, "file[/etc/nginx/nginx.conf]"))
+		at(20+10*i, task("web", node, "service[nginx]"))
+	}
+	at(31, ended(task("web", "web3", "file[/etc/nginx/nginx.conf]"), "changed", ""))
+	at(32, journal.Event{Kind: journal.Paused, Group: "db", Phase: 1, Output: "d1",
+		Message: "batch 1 of 2 waits for approval: terraform-provider-slipway runs approve run-1"})
+	return run, events, start.Add(95 * time.Second)
+}
+
+// screenOf returns a screen that was given a run's events.
+func screenOf(run journal.Run, events []journal.Recorded, width, height int) *screen {
+	s := &screen{watched: newWatched(run, map[string]time.Duration{"web": 20 * time.Second, "db": 30 * time.Second}),
+		width: width, height: height}
+	s.Update(news{run: run, events: events})
+	return s
+}
+
+// A screen shows failures first, and is as wide and as high as the terminal.
+func TestWatchScreen(t *testing.T) {
+	inUTC(t)
+	run, events, now := script()
+	for _, size := range []struct{ width, height int }{{80, 24}, {200, 50}} {
+		s := screenOf(run, events, size.width, size.height)
+		text := ansi.Strip(s.text(now))
+		golden(t, fmt.Sprintf("watch-%d", size.width), trimmed(text))
+		for line := range strings.Lines(text) {
+			if ansi.StringWidth(strings.TrimSuffix(line, "\n")) > size.width {
+				t.Errorf("wider than %d: %q", size.width, line)
+			}
+		}
+		if lines := strings.Count(text, "\n") + 1; lines != size.height {
+			t.Errorf("it has %d lines, the terminal %d", lines, size.height)
+		}
+	}
+	s := screenOf(run, events, 80, 24)
+	s.key("?")
+	s.key("f")
+	golden(t, "watch-failures", trimmed(ansi.Strip(s.text(now))))
+	s.key("f")
+	s.key("end")
+	if text := s.text(now); strings.Contains(text, "FAILED\n") || !strings.Contains(text, "LATEST") {
+		t.Errorf("it is not scrolled to its end:\n%s", text)
+	}
+}
+
+func trimmed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return b.String()
+}
+
+// What nodes say does nothing to the terminal, however long it is.
+func TestWatchScreenOfHostileText(t *testing.T) {
+	for _, text := range []string{evil, hostileText, strings.Repeat("x", 1<<20), "\x1b[2J\x1b[1;1H", "\u2066\u202eabc\u2069",
+		"a\r\nb\tc\x00\x7f", "\xff\xfe", strings.Repeat("\u0301", 5000)} {
+		run, _, now := script()
+		run.Site, run.Operation = text, text
+		var events []journal.Recorded
+		for _, kind := range []journal.Kind{journal.PhaseStarted, journal.TaskStarted, journal.Note, journal.Paused, journal.Decided,
+			journal.TaskFinished, journal.NodeFinished, journal.GroupFinished, journal.TaskStarted} {
+			events = append(events, journal.Recorded{Event: journal.Event{Kind: kind, Group: text, Node: text, Resource: text,
+				Action: text, Status: text, Message: text, Output: text, Time: now}})
+		}
+		failed := events[6]
+		failed.Node, failed.Status = "n2"+text, "FAILED"
+		s := screenOf(run, append(events, failed), 80, 24)
+		for _, key := range []string{"", "f", "a"} {
+			s.key(key)
+			out := s.text(now)
+			legible(t, "the screen", ansi.Strip(out))
+			if len(out) > 100_000 {
+				t.Errorf("%.20q makes a screen of %d bytes", text, len(out))
+			}
+			for _, bad := range []string{"\x1b]", "\x1b[2J", "\x1b[1;1H"} {
+				if strings.Contains(out, bad) {
+					t.Errorf("the screen has %q", bad)
+				}
+			}
+		}
+		p := &strings.Builder{}
+		for _, e := range events {
+			(&printer{w: p}).event(e, table)
+		}
+		legible(t, "plain lines", p.String())
+	}
+}
+
+// Keys decide about the run as the commands do, after a confirmation, and a cancellation needs a reason.
+func TestWatchScreenDecides(t *testing.T) {
+	store, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "lon1.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // what it wrote is checked
+	w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Finish(t.Context(), "succeeded", "") //nolint:errcheck // not checked here
+	if err := w.Record(t.Context(), journal.Event{Kind: journal.Paused, Group: "db", Phase: 1, Output: "d1"}); err != nil {
+		t.Fatal(err)
+	}
+	run, err := store.Run(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{watched: newWatched(run, nil), ctx: t.Context(), store: store, width: 80, height: 24, clock: time.Now}
+	s.Update(s.read())
+	press := func(keys ...string) {
+		for _, key := range keys {
+			msg := tea.KeyPressMsg{Text: key}
+			switch key {
+			case "enter":
+				msg = tea.KeyPressMsg{Code: tea.KeyEnter}
+			case "esc":
+				msg = tea.KeyPressMsg{Code: tea.KeyEscape}
+			case "backspace":
+				msg = tea.KeyPressMsg{Code: tea.KeyBackspace}
+			}
+			if _, cmd := s.Update(msg); cmd != nil {
+				s.Update(cmd())
+			}
+		}
+		s.Update(s.read())
+	}
+	press("r", "enter")
+	if !strings.Contains(s.said, "is not paused") {
+		t.Errorf("resume of a run that is not paused: %q", s.said)
+	}
+	press("a", "o", "k", "x", "backspace", "enter")
+	press("p", "esc", "p", "enter")
+	if !s.paused {
+		t.Error("the screen does not show the pause")
+	}
+	press("r", "enter", "c", "enter")
+	if s.asked == nil {
+		t.Error("cancelled without a reason")
+	}
+	press("b", "a", "d", "enter")
+	events, err := store.Events(t.Context(), "run-1", 0, page, journal.Decided)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range events {
+		_, why, _ := strings.Cut(e.Message, ": ")
+		got = append(got, strings.TrimSpace(fmt.Sprint(e.Action, " ", e.Group, " ", e.Output, " ", why)))
+	}
+	if want := "approve db d1 ok|pause|resume|cancel   bad"; strings.Join(got, "|") != want {
+		t.Errorf("got %q, want %q", strings.Join(got, "|"), want)
+	}
+}
+
+// A journal that cannot be read for a moment is read again, and the screen keeps what it shows.
+func TestWatchScreenKeepsWhatItHas(t *testing.T) {
+	run, events, now := script()
+	s := screenOf(run, events, 80, 24)
+	_, again := s.Update(news{err: context.DeadlineExceeded})
+	if text := s.text(now); again == nil || !strings.Contains(text, "is tried again: context deadline exceeded") ||
+		!strings.Contains(text, "apt-get install failed") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
+// The estimate is from earlier runs in which the group was deployed.
+func TestWatchEstimates(t *testing.T) {
+	store, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "lon1.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // what it wrote is checked
+	start := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := func(seconds int, kind journal.Kind, node, status string) journal.Event {
+		return journal.Event{Time: start.Add(time.Duration(seconds) * time.Second), Kind: kind, Group: "web", Node: node, Status: status}
+	}
+	if err := w.Record(t.Context(), event(0, journal.PhaseStarted, "", ""), event(5, journal.PhaseStarted, "", ""),
+		event(10, journal.NodeFinished, "a", "DEPLOYED"), event(20, journal.NodeFinished, "b", "DEPLOYED"),
+		event(20, journal.GroupFinished, "", "DEPLOYED")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Fatal(err)
+	}
+	pace, err := paceOf(t.Context(), store)
+	if err != nil || pace["web"] != 10*time.Second {
+		t.Fatalf("got %v, %v", pace, err)
+	}
+	v := newWatched(journal.Run{}, pace)
+	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}}})
+	v.add(journal.Recorded{Event: event(0, journal.NodeFinished, "a", "DEPLOYED")})
+	groups, _ := v.tallies()
+	if left := v.left(groups); left != 50*time.Second {
+		t.Errorf("5 nodes of 10 s take %s", left)
+	}
+	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}, {Name: "new", Nodes: 1}}})
+	groups, _ = v.tallies()
+	if left := v.left(groups); left != 0 {
+		t.Errorf("nothing is known of a group, and the estimate is %s", left)
+	}
+}
+
+// A screen of 1,000 nodes takes less time than a frame, and 100,000 events are taken within seconds.
+func TestWatchScreenOfAFastRun(t *testing.T) {
+	run, _, now := script()
+	v := newWatched(run, nil)
+	begin := time.Now()
+	for i := range 100_000 {
+		kind := []journal.Kind{journal.TaskStarted, journal.TaskFinished}[i/1000%2]
+		v.add(journal.Recorded{Seq: int64(i + 1), Event: journal.Event{Time: now, Kind: kind, Group: "web",
+			Node: fmt.Sprintf("n%d", i%1000), Resource: fmt.Sprintf("file[/etc/%d]", i/2000), Action: "update", Status: "changed"}})
+	}
+	added := time.Since(begin)
+	s := &screen{watched: v, width: 200, height: 50}
+	begin = time.Now()
+	for range 10 {
+		_ = s.text(now)
+	}
+	frame := time.Since(begin) / 10
+	t.Logf("100,000 events: %s, a frame: %s", added, frame)
+	if added > 5*time.Second || frame > time.Second/framesPerSecond {
+		t.Errorf("100,000 events take %s, a frame %s", added, frame)
+	}
+}
+
+// In a pseudo terminal, watch draws the screen, ends with the run and leaves how it ended; elsewhere it prints lines
+// without control characters.
+func TestWatchInAPseudoTerminal(t *testing.T) {
+	if os.Getenv("SLIPWAY_TEST_WATCH") != "" {
+		cmd := New("test", nil, "")
+		cmd.SetArgs([]string{"watch", "--journal-directory", os.Getenv("SLIPWAY_TEST_WATCH")})
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	script, err := exec.LookPath("script")
+	if err != nil {
+		t.Skip("script(1) is missing")
+	}
+	dir := record(t, "lon1", "run-1")
+	for _, terminal := range []string{"xterm-256color", "dumb"} {
+		t.Run(terminal, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			out := &lines{out: make(chan string, 1000)}
+			cmd := exec.CommandContext(ctx, script, "-qec", "stty cols 80 rows 24; "+os.Args[0]+
+				" -test.run ^TestWatchInAPseudoTerminal$ -test.v", "/dev/null")
+			cmd.Env = append(os.Environ(), "SLIPWAY_TEST_WATCH="+dir, "TERM="+terminal)
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close() //nolint:errcheck // nothing was written
+			cmd.Stdout, cmd.Stderr = out, out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			select { // it waits for a run
+			case line := <-out.out:
+				for !strings.Contains(line, "waiting for a run") {
+					line = <-out.out
+				}
+			case <-ctx.Done():
+				t.Fatal("it does not wait for a run")
+			}
+			store, err := journal.Open(t.Context(), filepath.Join(dir, "lon1.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close() //nolint:errcheck // what it wrote is checked
+			w, err := store.Start(t.Context(), journal.Run{ID: "new-" + terminal, Site: "lon1", Operation: "update"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Record(t.Context(), journal.Event{Kind: journal.NodeFinished, Group: "g", Node: "n1", Status: "FAILED",
+				Message: "no route to host"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Finish(t.Context(), "failed", ""); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			close(out.out)
+			var text string
+			for line := range out.out {
+				text += strings.TrimRight(line, "\r") + "\n"
+			}
+			drawn := strings.Contains(text, "\x1b[?1049h")
+			if drawn == (terminal == "dumb") {
+				t.Errorf("drawn: %v\n%q", drawn, text)
+			}
+			if !strings.Contains(text, "no route to host") {
+				t.Errorf("it does not show the failure:\n%q", text)
+			}
+			if terminal == "dumb" {
+				legible(t, "lines", text)
+			} else if !strings.Contains(text[strings.LastIndex(text, "\x1b[?1049l"):], "✗ n1: no route to host") {
+				t.Errorf("it does not leave the failure on the terminal:\n%q", text)
+			}
+		})
+	}
+}

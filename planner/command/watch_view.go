@@ -1,0 +1,446 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+)
+
+// watched is a run as far as its events were added: events in, text out. It knows no terminal and no clock.
+type watched struct {
+	run    journal.Run
+	groups []*watchedGroup // in the order of the run
+	nodes  journal.Nodes
+	open   map[string][]journal.Recorded // node -> its tasks that were started and did not end
+	since  map[string]time.Time          // node -> when its newest task was started or ended
+	paused bool                          // by a person
+	latest []journal.Recorded            // notes and decisions, the newest last
+	pace   map[string]time.Duration      // group -> what a node of it took in earlier runs
+	before []string                      // the failures of earlier passes
+}
+
+// watchedGroup is a deployment group of a watched run. One without a name has what belongs to no group.
+type watchedGroup struct {
+	journal.OutlineGroup
+	status   string // at its end
+	reason   string
+	doing    string // its newest phase, while it is at work
+	recorded string // its name as the journal has it, where it waits for approval
+	approval int    // the batch after which it waits for a person; 0: it does not
+}
+
+// textLimit bounds a text of an event that is shown, in bytes, and latestShown the notes.
+const (
+	textLimit   = 2 << 10
+	latestShown = 5
+)
+
+// harmless returns a text of others as one short line that does nothing to the terminal that shows it.
+func harmless(text string) string {
+	if len(text) > textLimit {
+		text = text[:textLimit] + "…"
+	}
+	return strings.Join(strings.FieldsFunc(resource.Visible(text), func(r rune) bool {
+		return r == '\n' || r == '\t'
+	}), " ")
+}
+
+func newWatched(run journal.Run, pace map[string]time.Duration) *watched {
+	return &watched{run: run, pace: pace, nodes: journal.Nodes{}, open: map[string][]journal.Recorded{},
+		since: map[string]time.Time{}}
+}
+
+// group returns a group, which is added where it is not known: an older slipway recorded no outline.
+func (w *watched) group(name string) *watchedGroup {
+	for _, g := range w.groups {
+		if g.Name == name {
+			return g
+		}
+	}
+	g := &watchedGroup{OutlineGroup: journal.OutlineGroup{Name: name}}
+	w.groups = append(w.groups, g)
+	return g
+}
+
+// add adds the next event.
+func (w *watched) add(e journal.Recorded) {
+	outline, name := journal.OutlineOf(e.Event), e.Group
+	for _, text := range []*string{&e.Group, &e.Node, &e.Resource, &e.Action, &e.Status, &e.Message} {
+		*text = harmless(*text)
+	}
+	e.Output = "" // up to 4 KiB each, and not shown
+	node := w.nodes.Add(e)
+	if node != nil {
+		node.Tasks = nil
+		w.since[e.Node] = e.Time
+	}
+	switch e.Kind {
+	case journal.RunStarted:
+		w.start(outline)
+	case journal.PhaseStarted:
+		if e.Group != "" {
+			g := w.group(e.Group)
+			g.doing, g.approval = cmp.Or(e.Message, fmt.Sprintf("phase %d", e.Phase)), 0
+		}
+	case journal.TaskStarted:
+		w.open[e.Node] = append(w.open[e.Node], e)
+	case journal.TaskFinished:
+		w.open[e.Node] = slices.DeleteFunc(w.open[e.Node], func(t journal.Recorded) bool {
+			return t.Resource == e.Resource && t.Action == e.Action
+		})
+	case journal.NodeFinished:
+		delete(w.open, e.Node)
+		w.group(cmp.Or(e.Group, node.Group))
+		node.Group = cmp.Or(e.Group, node.Group)
+	case journal.GroupFinished:
+		g := w.group(e.Group)
+		g.status, g.reason, g.approval = e.Status, e.Message, 0
+	case journal.Paused:
+		g := w.group(e.Group)
+		g.approval, g.recorded = e.Phase, name
+		w.latest = append(w.latest, e)
+	case journal.Decided:
+		switch e.Action {
+		case journal.Approve:
+			w.group(e.Group).approval = 0
+		case journal.Hold:
+			w.paused = true
+		case journal.Resume:
+			w.paused = false
+		}
+		w.latest = append(w.latest, e)
+	case journal.Note:
+		w.latest = append(w.latest, e)
+	case journal.PhaseFinished, journal.RunFinished:
+	}
+	w.latest = w.latest[max(0, len(w.latest)-latestShown):]
+}
+
+// start starts a pass of the run: what it works on starts again.
+func (w *watched) start(o journal.Outline) {
+	if len(o.Groups) == 0 {
+		return
+	}
+	if failures := w.failures(200, false); len(failures) > 0 {
+		w.before = append(append(w.before, inBold.Render("IN AN EARLIER PASS OF THIS RUN")), failures...)
+	}
+	w.groups, w.nodes = nil, journal.Nodes{}
+	clear(w.open)
+	for _, g := range o.Groups {
+		g.Name = harmless(g.Name)
+		for i := range g.DependsOn {
+			g.DependsOn[i] = harmless(g.DependsOn[i])
+		}
+		w.groups = append(w.groups, &watchedGroup{OutlineGroup: g})
+	}
+}
+
+// waiting returns the first group that waits for approval; nil: no group does.
+func (w *watched) waiting() *watchedGroup {
+	for _, g := range w.groups {
+		if g.approval > 0 {
+			return g
+		}
+	}
+	return nil
+}
+
+// tally counts the nodes of a group by state.
+type tally struct{ deployed, failed, stopped, working, total int }
+
+func (t tally) done() int { return t.deployed + t.failed + t.stopped }
+
+func (t tally) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		text string
+	}{{t.deployed, "deployed"}, {t.failed, "failed"}, {t.stopped, "stopped before their end"}, {t.working, "at work"},
+		{t.total - t.done() - t.working, "waiting"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tallies returns the counts of each group, and of all.
+func (w *watched) tallies() (groups map[string]tally, all tally) {
+	groups = map[string]tally{}
+	for _, n := range w.nodes {
+		t := groups[n.Group]
+		switch {
+		case n.Node == "":
+			continue
+		case n.Stage == string(strategy.Failed):
+			t.failed++
+		case n.Stage == string(strategy.NotStarted), n.Stage == string(strategy.Prepared):
+			t.stopped++
+		case n.Stage != "":
+			t.deployed++
+		default:
+			t.working++
+		}
+		groups[n.Group] = t
+	}
+	for _, g := range w.groups {
+		t := groups[g.Name]
+		t.total = max(g.Nodes, t.done()+t.working)
+		groups[g.Name] = t
+		all.deployed, all.failed, all.stopped = all.deployed+t.deployed, all.failed+t.failed, all.stopped+t.stopped
+		all.working, all.total = all.working+t.working, all.total+t.total
+	}
+	return groups, all
+}
+
+// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs; 0: not known.
+func (w *watched) left(groups map[string]tally) (left time.Duration) {
+	for _, g := range w.groups {
+		t := groups[g.Name]
+		if g.status != "" || t.total == t.done() {
+			continue
+		}
+		if w.pace[g.Name] == 0 {
+			return 0
+		}
+		left += w.pace[g.Name] * time.Duration(t.total-t.done())
+	}
+	return left
+}
+
+var (
+	inBold   = lipgloss.NewStyle().Bold(true)
+	inFaint  = lipgloss.NewStyle().Faint(true)
+	inRed    = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	inGreen  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	inYellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+)
+
+// bar draws how many nodes are done: deployed, then failed, then the rest.
+func (t tally) bar(width int) string {
+	if t.total == 0 {
+		return strings.Repeat(" ", width)
+	}
+	deployed := t.deployed * width / t.total
+	failed := (t.failed*width + t.total - 1) / t.total // one that failed is seen
+	deployed = min(deployed, width-min(failed, width))
+	failed = min(failed, width)
+	return inGreen.Render(strings.Repeat("█", deployed)) + inRed.Render(strings.Repeat("▒", failed)) +
+		inFaint.Render(strings.Repeat("░", width-deployed-failed))
+}
+
+// head returns the lines that are always shown.
+func (w *watched) head(now time.Time, groups map[string]tally, all tally, width int) []string {
+	end := now
+	if !w.run.Ended.IsZero() {
+		end = w.run.Ended
+	}
+	title := fmt.Sprintf("run %s: %s of site %s", harmless(w.run.ID), harmless(w.run.Operation), harmless(w.run.Site))
+	state := fmt.Sprintf("%s for %s", w.run.Status, short(end.Sub(w.run.Started)))
+	if w.run.Status != journal.Running {
+		state = fmt.Sprintf("%s after %s", w.run.Status, short(end.Sub(w.run.Started)))
+	} else if left := w.left(groups); left > 0 {
+		state += ", about " + short(left) + " left"
+	}
+	lines := []string{inBold.Render(title) + "  " + state, all.bar(min(40, max(10, width/4))) +
+		fmt.Sprintf(" %d/%d nodes: %s", all.done(), all.total, all)}
+	if w.paused {
+		lines = append(lines, inYellow.Render("paused: nothing more is started; r resumes it"))
+	}
+	if g := w.waiting(); g != nil {
+		lines = append(lines, inYellow.Render(fmt.Sprintf("group %s waits for approval after batch %d; a approves it", g.Name,
+			g.approval)))
+	}
+	return lines
+}
+
+// short returns a time in seconds.
+func short(d time.Duration) string { return max(0, d).Round(time.Second).String() }
+
+// body returns what is scrolled: failures first, then what runs, the groups and notes; with onlyFailures no more than
+// the failures, with the names of all their nodes.
+func (w *watched) body(now time.Time, groups map[string]tally, width int, onlyFailures bool) []string {
+	lines := append(slices.Clip(w.before), w.failures(width, onlyFailures)...)
+	if onlyFailures {
+		if len(lines) == 0 {
+			lines = []string{"no node failed so far"}
+		}
+		return lines
+	}
+	lines = append(lines, w.tree(groups)...)
+	lines = append(lines, w.now(now)...)
+	if len(w.latest) > 0 {
+		lines = append(lines, "", inBold.Render("LATEST"))
+	}
+	for _, e := range w.latest {
+		lines = append(lines, "  "+eventLine(e))
+	}
+	return lines
+}
+
+// failures returns what failed with its reason, and apart from that what only waited for it.
+func (w *watched) failures(width int, allNames bool) (lines []string) {
+	reasons := map[string]string{}
+	var failed, stopped []string
+	for _, n := range w.nodes.Sorted() {
+		switch {
+		case n.Stage == string(strategy.Failed):
+			failed = append(failed, n.Title())
+			reasons[n.Title()] = cmp.Or(n.Message, "no reason is recorded")
+		case n.Stage == string(strategy.NotStarted), n.Stage == string(strategy.Prepared):
+			stopped = append(stopped, n.Title())
+		}
+	}
+	for _, a := range rollout.SaidAlike(failed, func(node string) string { return reasons[node] }) {
+		who := rollout.Alike{Nodes: a.Nodes}.Who()
+		if allNames {
+			who = countOf(len(a.Nodes), "node") + ": " + strings.Join(a.Nodes, " ")
+		}
+		lines = append(lines, wrapped("  ✗ "+who+": "+a.Reason, width, allNames)...)
+	}
+	groups, _ := w.tallies()
+	var waited []string
+	for _, g := range w.groups {
+		t := groups[g.Name]
+		switch {
+		case g.status != string(strategy.Failed):
+		case t.failed > 0:
+			lines = append(lines, wrapped("  ✗ group "+g.Name+": "+g.reason, width, allNames)...)
+		default:
+			waited = append(waited, fmt.Sprintf("  group %s, %s: %s", g.Name, countOf(t.total, "node"), g.reason))
+		}
+	}
+	if len(stopped) > 0 {
+		waited = append(waited, "  "+rollout.Alike{Nodes: stopped}.Who()+": not worked on to the end")
+	}
+	if len(lines) > 0 {
+		lines = append([]string{inBold.Render("FAILED")}, lines...)
+	}
+	if len(waited) > 0 {
+		lines = append(append(lines, "", inBold.Render("ONLY WAITED FOR WHAT FAILED")), waited...)
+	}
+	if len(lines) > 0 {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// failureLines bounds the lines of one failure, where not all is asked for.
+const failureLines = 3
+
+// wrapped returns a failure in lines of a width.
+func wrapped(text string, width int, all bool) []string {
+	lines := strings.Split(ansi.Wrap(text, max(20, width-4), ""), "\n")
+	if !all && len(lines) > failureLines {
+		lines = lines[:failureLines]
+		lines[failureLines-1] += " …"
+	}
+	for i, line := range lines {
+		if i > 0 {
+			line = "    " + line
+		}
+		lines[i] = inRed.Render(line)
+	}
+	return lines
+}
+
+// tree returns the groups, each below the first group that it depends on.
+func (w *watched) tree(tallies map[string]tally) (lines []string) {
+	depth, wide := map[string]int{}, 0
+	label := func(g *watchedGroup) string {
+		text := strings.Repeat("  ", depth[g.Name]) + cmp.Or(g.Name, "(no group)")
+		if g.Critical {
+			text += " (critical)"
+		}
+		return ansi.Truncate(text, 40, "…")
+	}
+	for _, g := range w.groups { // what a group depends on comes before it
+		for _, parent := range g.DependsOn {
+			depth[g.Name] = max(depth[g.Name], min(depth[parent]+1, 8))
+		}
+		wide = max(wide, ansi.StringWidth(label(g)))
+	}
+	lines = append(lines, inBold.Render("GROUPS"))
+	for _, g := range w.groups {
+		t := tallies[g.Name]
+		name := label(g)
+		line := "  " + name + strings.Repeat(" ", wide-ansi.StringWidth(name)) + " " + t.bar(10) +
+			fmt.Sprintf(" %3d/%-3d ", t.done(), t.total)
+		lines = append(lines, line+strings.Join(slices.DeleteFunc([]string{g.state(t), g.batches(), g.criteria()},
+			func(s string) bool { return s == "" }), "; "))
+	}
+	return lines
+}
+
+// state says what a group is doing, or how it ended.
+func (g *watchedGroup) state(t tally) string {
+	switch {
+	case g.status == string(strategy.Failed):
+		return inRed.Render(g.status)
+	case g.status != "":
+		return inGreen.Render(g.status)
+	case g.approval > 0:
+		return inYellow.Render(fmt.Sprintf("waits for approval after batch %d", g.approval))
+	case g.doing != "":
+		return strings.Join(slices.DeleteFunc([]string{g.doing, t.String()}, func(s string) bool { return s == "" }), ", ")
+	}
+	return inFaint.Render("waits")
+}
+
+func (g *watchedGroup) batches() string {
+	if len(g.Batches) == 0 {
+		return ""
+	}
+	return "batches of " + strings.Trim(strings.ReplaceAll(fmt.Sprint(g.Batches), " ", ", "), "[]")
+}
+
+// criteria says how many nodes must succeed.
+func (g *watchedGroup) criteria() string {
+	var parts []string
+	for _, c := range []struct {
+		text  string
+		value *int
+	}{{"%d %% must succeed", g.Percent}, {"at least %d must succeed", g.Minimum}, {"at most %d may fail", g.Maximum}} {
+		if c.value != nil {
+			parts = append(parts, fmt.Sprintf(c.text, *c.value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// now returns what runs, what takes longest first.
+func (w *watched) now(now time.Time) (lines []string) {
+	var nodes []string
+	for node, tasks := range w.open {
+		if len(tasks) > 0 {
+			nodes = append(nodes, node)
+		}
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	slices.SortFunc(nodes, func(a, b string) int {
+		return cmp.Or(w.since[a].Compare(w.since[b]), strings.Compare(a, b))
+	})
+	lines = append(lines, "", inBold.Render("NOW"))
+	for _, node := range nodes {
+		t := w.open[node][0]
+		line := fmt.Sprintf("  %6s  %s  %s", short(now.Sub(w.since[node])), w.nodes[node].Title(),
+			strings.TrimSpace(t.Action+" "+t.Resource))
+		if more := len(w.open[node]) - 1; more > 0 {
+			line += fmt.Sprintf(", then %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,29 @@
+package journal
+
+import "encoding/json"
+
+// Outline is what a run will do, as far as it is known before anything starts: the Output of a RunStarted. Each pass of
+// a run has its own.
+type Outline struct {
+	Groups []OutlineGroup `json:"groups"` // in the order in which the run works on them
+}
+
+// OutlineGroup is a deployment group of an Outline.
+type OutlineGroup struct {
+	Name      string   `json:"name"`
+	DependsOn []string `json:"depends_on,omitempty"`
+	Critical  bool     `json:"critical,omitempty"`
+	Percent   *int     `json:"percent_successful_nodes,omitempty"`
+	Minimum   *int     `json:"minimum_successful_nodes,omitempty"`
+	Maximum   *int     `json:"maximum_failed_nodes,omitempty"`
+	Nodes     int      `json:"nodes"`             // on which it does something
+	Batches   []int    `json:"batches,omitempty"` // how many nodes each of them has; empty: one for all
+}
+
+// OutlineOf returns the outline in a RunStarted; it is empty where an older slipway recorded none.
+func OutlineOf(e Event) (o Outline) {
+	if json.Unmarshal([]byte(e.Output), &o) != nil {
+		return Outline{}
+	}
+	return o
+}

@@ -1,0 +1,33 @@
+package rollout
+
+import (
+	"encoding/json"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
+)
+
+// outline returns the [journal.Outline] of a program as JSON.
+func outline(p run.Program) string {
+	var o journal.Outline
+	for _, g := range p.Groups {
+		out := journal.OutlineGroup{Name: g.Name, DependsOn: g.DependsOn, Critical: g.Critical}
+		if c := g.SuccessCriteria; c != nil {
+			out.Percent, out.Minimum, out.Maximum = c.PercentSuccessfulNodes, c.MinimumSuccessfulNodes, c.MaximumFailedNodes
+		}
+		for _, node := range g.Owned {
+			if _, prepared := p.Prepare[node]; prepared || len(p.Deploy[node]) > 0 {
+				out.Nodes++
+			}
+		}
+		for _, b := range g.Batches {
+			out.Batches = append(out.Batches, len(b))
+		}
+		o.Groups = append(o.Groups, out)
+	}
+	text, err := json.Marshal(o) // names and numbers: it has no error
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

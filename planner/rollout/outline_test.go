@@ -1,0 +1,36 @@
+package rollout
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// What the run of a plan will do is in its journal before anything starts: groups with their criteria, and how many
+// nodes each of them works on. A node without work is none of them.
+func TestOutline(t *testing.T) {
+	half := 50
+	p := run.Program{
+		Groups: []run.Group{
+			{Group: site.Group{Name: "ntp", Critical: true}, Owned: []string{"n1", "idle"}},
+			{Group: site.Group{Name: "web", DependsOn: []string{"ntp"}, SuccessCriteria: &site.SuccessCriteria{
+				PercentSuccessfulNodes: &half}}, Owned: []string{"w1", "w2", "w3"}, Batches: [][]string{{"w1"}, {"w2", "w3"}}},
+		},
+		Prepare: map[string]run.Session{"n1": {}, "w1": {}},
+		Deploy:  map[string][]run.Session{"w1": {{}}, "w2": {{}}, "w3": {{}}},
+	}
+	want := journal.Outline{Groups: []journal.OutlineGroup{
+		{Name: "ntp", Critical: true, Nodes: 1},
+		{Name: "web", DependsOn: []string{"ntp"}, Percent: &half, Nodes: 3, Batches: []int{1, 2}},
+	}}
+	if diff := cmp.Diff(want, journal.OutlineOf(journal.Event{Output: outline(p)})); diff != "" {
+		t.Error(diff)
+	}
+	if got := journal.OutlineOf(journal.Event{}); got.Groups != nil {
+		t.Errorf("the journal of an older slipway has %v", got)
+	}
+}
