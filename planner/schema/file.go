@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"path"
@@ -21,10 +22,12 @@ func File() resource.Schema {
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path on the node. Default: the title."},
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "file", "directory", "link", "absent"},
-				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content` or `source`; " +
+				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content`, `content_base64` or `source`; " +
 					"without any of them, what is there: `owner`, `group` and `mode` of it are managed, and where nothing is there, nothing is made."},
 			{Name: "content", Kind: resource.String, Check: checkContent,
-				Description: "The whole content, at most 8 MiB. Without `content` and `source`, the content of a file that is there stays, and a new one is empty."},
+				Description: "The whole content, at most 8 MiB. Without it, `content_base64` and `source`, the content of a file that is there stays, and a new one is empty."},
+			{Name: "content_base64", Kind: resource.String, Check: checkContentBase64,
+				Description: "The whole content in base64, for what is no text, as filebase64() gives it: at most 8 MiB once decoded."},
 			{Name: "source", Kind: resource.String, Check: checkSource,
 				Description: "Absolute path of a file on the node itself whose content is copied. A file of the controller is given as `content = file(...)`."},
 			{Name: "target", Kind: resource.String, Check: checkTarget,
@@ -82,6 +85,15 @@ func checkContent(value any) error {
 	return nil
 }
 
+func checkContentBase64(value any) error {
+	text, _ := value.(string)
+	content, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return errors.New("is not base64; write filebase64(\"...\")")
+	}
+	return checkContent(string(content))
+}
+
 func checkSource(value any) error {
 	if p, _ := value.(string); strings.Contains(p, "://") {
 		return fmt.Errorf("%q must be an absolute path on the node; put the file next to the configuration and send it with "+
@@ -133,15 +145,17 @@ func checkFile(r resource.Resource) []invalid.Error {
 		}
 	}
 	ensure := FileEnsure(r)
-	if p.Has("content") && p.Has("source") {
-		add("source", "excludes content; give one of them")
-	}
-	for _, name := range []string{"replace", "validate_cmd"} {
-		if p.Has(name) && !p.Has("content") && !p.Has("source") {
-			add(name, "goes with content or source")
+	for i, name := range contents[1:] {
+		if j := slices.IndexFunc(contents[:i+1], p.Has); p.Has(name) && j >= 0 {
+			add(name, fmt.Sprintf("excludes %s; give one of them", contents[j]))
 		}
 	}
-	for _, name := range []string{"content", "source"} {
+	for _, name := range []string{"replace", "validate_cmd"} {
+		if p.Has(name) && !FileHasContent(r) {
+			add(name, "goes with content, content_base64 or source")
+		}
+	}
+	for _, name := range contents {
 		if p.Has(name) && ensure != "file" && ensure != "present" {
 			add(name, fmt.Sprintf("does not go with ensure = %q; it is for files", ensure))
 		}
@@ -163,11 +177,17 @@ func FileEnsure(r resource.Resource) string {
 	switch p := r.Parameters; {
 	case p.Has("target"):
 		otherwise = "link"
-	case p.Has("content") || p.Has("source"):
+	case FileHasContent(r):
 		otherwise = "file"
 	}
 	return r.Parameters.StringOr("ensure", otherwise)
 }
+
+// contents are the parameters that give the content of a file.
+var contents = []string{"content", "content_base64", "source"}
+
+// FileHasContent reports whether r gives the content of a file.
+func FileHasContent(r resource.Resource) bool { return slices.ContainsFunc(contents, r.Parameters.Has) }
 
 // FilePath returns the path that r manages.
 func FilePath(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }

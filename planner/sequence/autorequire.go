@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // autorequired returns, by type, the resources of the node that a resource requires even though no parameter says so,
@@ -222,7 +223,7 @@ var wordsWithSlash = regexp.MustCompile(`(^|>\s*|[\s;|&<(\x60"'={},])(/[^\s;|&<>
 // makesFile reports whether applying the resource may create a file, directory or link.
 func makesFile(r resource.Resource) bool {
 	p := r.Parameters
-	return !isAbsent(r) && (p.Has("ensure") || p.Has("content") || p.Has("source") || p.Has("target"))
+	return !isAbsent(r) && (p.Has("ensure") || schema.FileHasContent(r) || p.Has("target"))
 }
 
 func (c *nodeTasks) file(p string) (int, bool) {

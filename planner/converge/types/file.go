@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -68,7 +69,7 @@ func wantedKind(r resource.Resource, kind string) string {
 		return kind
 	case ensure != filePresent:
 		return ensure
-	case kind == fileAbsent || r.Parameters.Has("content") || r.Parameters.Has("source"):
+	case kind == fileAbsent || schema.FileHasContent(r):
 		return fileFile
 	}
 	return kind
@@ -192,6 +193,9 @@ func wantedContent(s *Session, r resource.Resource, kind string) (content []byte
 	case kind == fileFile && !r.Parameters.BoolOr("replace", true):
 	case r.Parameters.Has("content"):
 		return []byte(r.Parameters.String("content")), true, nil
+	case r.Parameters.Has("content_base64"):
+		content, err := base64.StdEncoding.DecodeString(r.Parameters.String("content_base64"))
+		return content, err == nil, err
 	case r.Parameters.Has("source"):
 		content, err := s.ReadFile(r.Parameters.String("source"))
 		if err != nil {

@@ -27,7 +27,7 @@ func (fileType) release(
 	rest.Said = slices.DeleteFunc(slices.Clone(b.Said), func(name string) bool {
 		return !r.Parameters.Has(name) && name != saidContent
 	})
-	given := r.Parameters.Has("content") || r.Parameters.Has("source")
+	given := schema.FileHasContent(r)
 	if !given {
 		rest.Wrote = ""
 	}
@@ -88,7 +88,7 @@ func (b fileBefore) former(s *Session, kind string, returning resource.Parameter
 // attributes or that it is there.
 func (b fileBefore) made(s *Session, r resource.Resource, kind string) bool {
 	ensure := schema.FileEnsure(r)
-	if b.Kind != fileAbsent || r.Parameters.Has("content") || r.Parameters.Has("source") ||
+	if b.Kind != fileAbsent || schema.FileHasContent(r) ||
 		ensure != "" && ensure != filePresent && ensure != fileFile {
 		return false
 	}

@@ -42,7 +42,7 @@ const saidContent = "content"
 // said returns what r says something of, where kind is what is there now.
 func (fileType) said(r resource.Resource, kind string) []string {
 	var out []string
-	if r.Parameters.Has("content") || r.Parameters.Has("source") || wantedKind(r, kind) != kind {
+	if schema.FileHasContent(r) || wantedKind(r, kind) != kind {
 		out = append(out, saidContent)
 	}
 	for _, name := range []string{"target", "mode", "owner", "group"} {
@@ -73,9 +73,9 @@ func (b *fileBefore) is(kind string, info system.Info) {
 	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
 }
 
-// writes notes what r writes into a file that was not there before.
+// writes notes what r writes into a file that was not there before. An error is one of Apply, too.
 func (b *fileBefore) writes(s *Session, r resource.Resource) {
-	if content, given, err := wantedContent(s, r, b.Kind); err == nil && given && b.Kind == fileAbsent { // Apply reports the error
+	if content, given, err := wantedContent(s, r, b.Kind); err == nil && given && b.Kind == fileAbsent {
 		b.Wrote = contentDigest(content)
 	}
 }
