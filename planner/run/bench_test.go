@@ -13,7 +13,7 @@ import (
 )
 
 // wide returns the program of groups of equal size whose nodes all have the same number of sessions.
-func wide(b *testing.B, nodes, size, sessions, parallelism int, rolling *site.Rolling) Program {
+func wide(b testing.TB, nodes, size, sessions, parallelism int, rolling *site.Rolling) Program {
 	b.Helper()
 	s := site.Site{Name: "wide"}
 	for i := range nodes {
@@ -43,14 +43,18 @@ func wide(b *testing.B, nodes, size, sessions, parallelism int, rolling *site.Ro
 	return program
 }
 
-// drive plays a program in which everything succeeds, and returns the number of events.
-func drive(b *testing.B, p Program) int {
+// drive plays a program in which everything succeeds, and returns the number of events. each, if any, sees the machine
+// after every event.
+func drive(b testing.TB, p Program, each func(*Machine)) int {
 	b.Helper()
 	m := New(p)
 	var running []Command
 	var at time.Time
 	commands := m.Handle(Event{Kind: Begin}, at)
 	for events := 1; ; events++ {
+		if each != nil {
+			each(m)
+		}
 		for _, c := range commands {
 			switch c.Kind {
 			case Finish:
@@ -97,7 +101,7 @@ func BenchmarkHandle(b *testing.B) {
 				runtime.GC()
 				start := processorTime(b)
 				for b.Loop() {
-					events += drive(b, p)
+					events += drive(b, p, nil)
 				}
 				b.ReportMetric(float64((processorTime(b)-start).Nanoseconds())/float64(events), "cpu-ns/event")
 			})
@@ -118,7 +122,7 @@ func processorTime(b *testing.B) time.Duration {
 func BenchmarkTenThousandNodes(b *testing.B) {
 	for b.Loop() {
 		start := time.Now()
-		if events := drive(b, wide(b, 10000, 1000, 20, 100, nil)); events != 200001 {
+		if events := drive(b, wide(b, 10000, 1000, 20, 100, nil), nil); events != 200001 {
 			b.Fatalf("%d events", events)
 		}
 		var memory runtime.MemStats
