@@ -45,6 +45,10 @@
 //	seed 004, overrides in scopes and with options    e2e TestSeed004
 //	litp.md 4.6, never more locked than max_parallel  e2e TestRolling
 //	design.md 6, batches, health checks and soaks     e2e TestBatches
+//	design.md 6, the brake, between locks             e2e TestBrake
+//	runs approve, in a second terminal                e2e TestApprovalFromASecondTerminal
+//	maintenance windows                               e2e TestMaintenanceWindow
+//	a session lost before it started anything         e2e TestLostBeforeItStarted
 //	lsm.md 20, services, creation to deletion         e2e TestServiceLife (with a rollback, and a journal that is lost), TestModuleForTwoSites
 //	lsm.md 20, recovery at start-up, stale versions   e2e TestServiceKilled (finished, rolled back)
 //	litp.md 78, new nodes that need not be locked     e2e TestNewNodesAreSpared

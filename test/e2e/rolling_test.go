@@ -51,11 +51,13 @@ resource "slipway_group" "rolling" {
     health_check   = var.health_check
     soak           = var.soak
   }
+  success_criteria = var.success_criteria
 }
 variable "lock_new_nodes" { default = true }
 variable "batches" { default = null }
 variable "health_check" { default = null }
 variable "soak" { default = null }
+variable "success_criteria" { default = null }
 `, diary), groupList: []string{"rolling"}, services: fmt.Sprintf(`
 resource "slipway_service" "work" {
   name      = "work"
