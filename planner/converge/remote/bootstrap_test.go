@@ -236,6 +236,17 @@ func TestNoiseBeforeTheBootstrap(t *testing.T) {
 	refused(t, err, converge.CodeShell, "You have mail.")
 }
 
+// TestLoginScriptsWithoutAPath: a search path that login scripts broke does not make root another user.
+func TestLoginScriptsWithoutAPath(t *testing.T) {
+	n := newNode(t, sshtest.Options{})
+	for _, before := range []string{"PATH=/nosuch; export PATH; ", "PATH=; export PATH; ", "unset PATH; "} {
+		s, err := n.limits.converge(t.Context(), noisyConn{n.conn, before}, n.connection, n.helpers(good), manifest(), func(converge.Result) {})
+		if err != nil || s.Protocol != converge.Protocol {
+			t.Errorf("%s: summary %v, error %v", before, s, err)
+		}
+	}
+}
+
 func TestNoShell(t *testing.T) {
 	for _, test := range []struct{ name, forced, word string }{
 		{"nologin", "echo 'This account is currently not available.'; exit 1", "This account is currently not available."},
