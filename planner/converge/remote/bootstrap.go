@@ -39,6 +39,9 @@ var machines = map[string]string{
 	"linux/riscv64": "Linux/riscv64",
 }
 
+// findPrograms sets a search path where login scripts have broken theirs.
+const findPrograms = "command -v id >/dev/null 2>&1 || export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; "
+
 // command returns what is started on the node. prompt is sudo's, when there is a password for it.
 func (h Helpers) command(mark string, sudo bool, prompt string) string {
 	script := h.bootstrap(mark)
@@ -50,7 +53,7 @@ func (h Helpers) command(mark string, sudo bool, prompt string) string {
 		script = become + " /bin/sh -c " + quote(script)
 	}
 	// A line of its own, whatever login scripts have printed.
-	return "/bin/sh -c " + quote("echo; echo "+quote(mark+" "+saysShell)+"; "+script)
+	return "/bin/sh -c " + quote("echo; echo "+quote(mark+" "+saysShell)+"; "+findPrograms+script)
 }
 
 // bootstrap returns the script that starts the helper, and fetches it first when it is not there. It needs a POSIX
