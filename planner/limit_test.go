@@ -131,6 +131,13 @@ func TestNothingWaitsForApproval(t *testing.T) {
 	if !p.Empty() || !slices.Equal(p.Waiting, []string{"b"}) {
 		t.Errorf("phases %v, waiting %v", p.Phases, p.Waiting)
 	}
+	for _, n := range []string{"a", "d"} { // what comes after the last batch waits for approval as well
+		applied[n] = maps.Clone(applied[n])
+		delete(applied[n], "file[/b]")
+	}
+	if p = mustMake(t, s, applied, nil); !p.Empty() || len(p.Held) != 1 || !slices.Equal(p.Waiting, []string{"d"}) {
+		t.Errorf("phases %v, held %v, waiting %v", p.Phases, p.Held, p.Waiting)
+	}
 	s.Limit = &site.Limit{Nodes: []string{"a", "b"}}
 	p = mustMake(t, s, planner.Applied{}, nil)
 	if got := p.ChangedNodes(); !slices.Equal(got, []string{"a"}) || len(p.Held) != 1 {
