@@ -131,7 +131,7 @@ func (d *desired) holdBack(changed []nodeChanges) (holds bool, errs invalid.Erro
 // postpones reports whether a task of a node that the plan covers waits because it comes after the last batch, of its
 // group or of all. One whose digest is recorded runs only because of other changes of the node, with them.
 func (d *desired) postpones(node string, t task.Task, recorded string) bool {
-	if d.held == nil || recorded == t.Digest && t.Kind != task.Config {
+	if d.held == nil || !d.covers(node) || recorded == t.Digest && t.Kind != task.Config {
 		return false
 	}
 	return t.Group == task.PostCluster || t.Group == task.Cluster && d.held[d.owner[node]]
