@@ -374,3 +374,38 @@ func TestWatchInAPseudoTerminal(t *testing.T) {
 		})
 	}
 }
+
+// Nodes that are torn down are in no group. One that is not, or does not answer, has failed.
+func TestWatchScreenOfATearDown(t *testing.T) {
+	run, _, now := script()
+	var events []journal.Recorded
+	add := func(kind journal.Kind, group, node, status, message string) {
+		events = append(events, journal.Recorded{Event: journal.Event{Time: now, Kind: kind, Group: group, Node: node,
+			Action: "forget", Status: status, Message: message}})
+	}
+	add(journal.RunStarted, "", "", "", "tear down")
+	for _, node := range []string{"n1", "n2", "n3", "n4"} {
+		add(journal.TaskStarted, "", node, "", "")
+	}
+	add(journal.NodeFinished, "", "n1", "torn_down", "")
+	add(journal.NodeFinished, "", "n2", "failed", "its disk is full")
+	add(journal.NodeFinished, "", "n3", "unreachable", "no route to host")
+	text := ansi.Strip(screenOf(run, events, 80, 24).text(now))
+	for _, want := range []string{"3/4 nodes: 1 left the site, 2 failed, 1 at work", "✗ n2: its disk is full", "✗ n3: no route to host"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+
+	// A node with a task before its group's is then in its group.
+	events = nil
+	add(journal.RunStarted, "", "", "", "plan d1")
+	events[0].Output = `{"groups":[{"name":"web","nodes":2}]}`
+	add(journal.TaskStarted, "", "n1", "", "")
+	add(journal.TaskFinished, "", "n1", "changed", "")
+	add(journal.TaskStarted, "web", "n1", "", "")
+	text = ansi.Strip(screenOf(run, events, 80, 24).text(now))
+	if !strings.Contains(text, "0/2 nodes: 1 at work, 1 waiting") || strings.Contains(text, "(no group)") {
+		t.Errorf("got:\n%s", text)
+	}
+}
