@@ -81,8 +81,9 @@ func (w *watched) add(e journal.Recorded) {
 	e.Output = "" // up to 4 KiB each, and not shown
 	node := w.nodes.Add(e)
 	if node != nil {
-		node.Tasks = nil
+		node.Tasks, node.Group = nil, cmp.Or(e.Group, node.Group) // its first tasks may be before those of its group
 		w.since[e.Node] = e.Time
+		w.group(node.Group)
 	}
 	switch e.Kind {
 	case journal.RunStarted:
@@ -100,8 +101,6 @@ func (w *watched) add(e journal.Recorded) {
 		})
 	case journal.NodeFinished:
 		delete(w.open, e.Node)
-		w.group(cmp.Or(e.Group, node.Group))
-		node.Group = cmp.Or(e.Group, node.Group)
 	case journal.GroupFinished:
 		g := w.group(e.Group)
 		g.status, g.reason, g.approval = e.Status, e.Message, 0
@@ -156,22 +155,28 @@ func (w *watched) waiting() *watchedGroup {
 }
 
 // tally counts the nodes of a group by state.
-type tally struct{ deployed, failed, stopped, working, total int }
+type tally struct{ deployed, departed, failed, stopped, working, total int }
 
-func (t tally) done() int { return t.deployed + t.failed + t.stopped }
+func (t tally) done() int { return t.deployed + t.departed + t.failed + t.stopped }
 
 func (t tally) String() string {
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		text string
-	}{{t.deployed, "deployed"}, {t.failed, "failed"}, {t.stopped, "stopped before their end"}, {t.working, "at work"},
+	}{{t.deployed, "deployed"}, {t.departed, "left the site"}, {t.failed, "failed"}, {t.stopped, "stopped before their end"}, {t.working, "at work"},
 		{t.total - t.done() - t.working, "waiting"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.text))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// failedNode reports whether a node failed, or could not be torn down.
+func failedNode(n *journal.NodeHistory) bool {
+	return slices.Contains([]string{string(strategy.Failed), string(rollout.NotTornDown), string(rollout.Unreachable)},
+		n.Stage)
 }
 
 // tallies returns the counts of each group, and of all.
@@ -182,12 +187,14 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 		switch {
 		case n.Node == "":
 			continue
-		case n.Stage == string(strategy.Failed):
+		case failedNode(n):
 			t.failed++
 		case n.Stage == string(strategy.NotStarted), n.Stage == string(strategy.Prepared):
 			t.stopped++
-		case n.Stage != "":
+		case n.Stage == string(strategy.Deployed):
 			t.deployed++
+		case n.Stage != "":
+			t.departed++
 		default:
 			t.working++
 		}
@@ -198,7 +205,7 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 		t.total = max(g.Nodes, t.done()+t.working)
 		groups[g.Name] = t
 		all.deployed, all.failed, all.stopped = all.deployed+t.deployed, all.failed+t.failed, all.stopped+t.stopped
-		all.working, all.total = all.working+t.working, all.total+t.total
+		all.working, all.departed, all.total = all.working+t.working, all.departed+t.departed, all.total+t.total
 	}
 	return groups, all
 }
@@ -231,7 +238,7 @@ func (t tally) bar(width int) string {
 	if t.total == 0 {
 		return strings.Repeat(" ", width)
 	}
-	deployed := t.deployed * width / t.total
+	deployed := (t.deployed + t.departed) * width / t.total
 	failed := (t.failed*width + t.total - 1) / t.total // one that failed is seen
 	deployed = min(deployed, width-min(failed, width))
 	failed = min(failed, width)
@@ -294,7 +301,7 @@ func (w *watched) failures(width int, allNames bool) (lines []string) {
 	var failed, stopped []string
 	for _, n := range w.nodes.Sorted() {
 		switch {
-		case n.Stage == string(strategy.Failed):
+		case failedNode(n):
 			failed = append(failed, n.Title())
 			reasons[n.Title()] = cmp.Or(n.Message, "no reason is recorded")
 		case n.Stage == string(strategy.NotStarted), n.Stage == string(strategy.Prepared):
@@ -373,6 +380,9 @@ func (w *watched) tree(tallies map[string]tally) (lines []string) {
 	lines = append(lines, inBold.Render("GROUPS"))
 	for _, g := range w.groups {
 		t := tallies[g.Name]
+		if g.Name == "" && t.total == 0 {
+			continue
+		}
 		name := label(g)
 		line := "  " + name + strings.Repeat(" ", wide-ansi.StringWidth(name)) + " " + t.bar(10) +
 			fmt.Sprintf(" %3d/%-3d ", t.done(), t.total)
@@ -391,7 +401,7 @@ func (g *watchedGroup) state(t tally) string {
 		return inGreen.Render(g.status)
 	case g.approval > 0:
 		return inYellow.Render(fmt.Sprintf("waits for approval after batch %d", g.approval))
-	case g.doing != "":
+	case g.doing != "" || g.Name == "":
 		return strings.Join(slices.DeleteFunc([]string{g.doing, t.String()}, func(s string) bool { return s == "" }), ", ")
 	}
 	return inFaint.Render("waits")
