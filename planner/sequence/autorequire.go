@@ -17,7 +17,7 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 	"file": func(c *nodeTasks, r resource.Resource) []int {
 		p := filePath(r)
 		target := none
-		if i, ok := c.file(linkTarget(r)); ok {
+		if i, ok := c.file(r.Parameters.String("target")); ok {
 			target = i
 		}
 		return collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
