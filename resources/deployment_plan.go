@@ -230,9 +230,6 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	if !known {
 		return messages(engine.Unplanned(lacks, past, ""))
 	}
-	if slices.ContainsFunc(w.Site.Groups, w.Site.EndsForApproval) {
-		return messages(engine.Unplanned(lacks, past, "which nodes come before a pause for approval depends on it"))
-	}
 	p := w.Part(lacks, past)
 	if !plan.Drift.IsUnknown() {
 		plan.Drift = prior.driftOutside(w)
@@ -240,6 +237,10 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	if prior != nil {
 		losses, _ := p.Losses()
 		diags.Append(protect(ctx, whole, *prior, past, losses, lacks.Nameless)...)
+	}
+	if slices.ContainsFunc(w.Site.Groups, w.Site.EndsForApproval) {
+		return append(diags,
+			messages(engine.Unplanned(lacks, past, "which nodes come before a pause for approval depends on it"))...)
 	}
 	if p.HasWork() {
 		diags.Append(messages(p.Frozen([]string{"what is certain of run " + run.String()}))...)
