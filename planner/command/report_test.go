@@ -40,6 +40,22 @@ func TestReportOfManyNodes(t *testing.T) {
 	}
 }
 
+// A report says who decided what about the run, and why.
+func TestReportShowsDecisions(t *testing.T) {
+	report := reported(t, "succeeded", "", []journal.Event{
+		{Kind: journal.Decided, Action: journal.Approve, Group: "web", Phase: 2, Message: "by ann: it works"},
+		{Kind: journal.Decided, Action: journal.Cancel, Message: "by bob"},
+	})
+	for _, format := range []string{"table", "markdown", "html"} {
+		out := report(format)
+		for _, want := range []string{"approve batch 2 of group web, by ann: it works", "cancel, by bob"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in:\n%s", format, want, out)
+			}
+		}
+	}
+}
+
 // reported records a run with an outcome, and returns what prints its report in a format.
 func reported(t *testing.T, status, report string, events []journal.Event) func(format string) string {
 	t.Helper()
