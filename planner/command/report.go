@@ -54,6 +54,7 @@ type account struct {
 	Nodes                 []*journal.NodeHistory
 	Groups                []journal.Recorded
 	Notes                 []journal.Recorded
+	Decisions             []journal.Recorded // of persons; Message says all of it
 }
 
 // alike is a result that one or more nodes have.
@@ -71,6 +72,9 @@ func newAccount(run journal.Run, events []journal.Recorded) *account {
 			a.Groups = append(a.Groups, e)
 		case journal.Note:
 			a.Notes = append(a.Notes, e)
+		case journal.Decided:
+			e.Message = decided(e.Event)
+			a.Decisions = append(a.Decisions, e)
 		}
 	}
 	for _, n := range a.Nodes {
@@ -133,6 +137,9 @@ func (p *printer) account(a *account) {
 	}
 	if more := len(a.Texts) - textsShown; more > 0 {
 		p.printf("\nand %d more changed texts; --output json has them\n", more)
+	}
+	for _, d := range a.Decisions {
+		p.printf("\ndecided at %s: %s\n", d.Time.Local().Format(time.DateTime), d.Message)
 	}
 	p.results("noop", a.Noop)
 	p.results("failed", a.Failures)

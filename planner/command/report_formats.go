@@ -29,6 +29,12 @@ func writeReportMarkdown(out io.Writer, a *account) error {
 		p.printf("\n## Outcome\n\n")
 		p.fence("", a.Report)
 	}
+	if len(a.Decisions) > 0 {
+		p.printf("\n## Decisions\n\n")
+	}
+	for _, d := range a.Decisions {
+		p.printf("- %s: %s\n", d.Time.UTC().Format(time.RFC3339), f.escape(d.Message))
+	}
 	for _, part := range []struct {
 		title, language string
 		results         []alike

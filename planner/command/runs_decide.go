@@ -48,10 +48,6 @@ func recordDecision(ctx context.Context, store *journal.Store, run journal.Run, 
 	if err != nil {
 		return "", err
 	}
-	what := e.Action
-	if e.Phase > 0 {
-		what += fmt.Sprintf(" batch %d of group %s", e.Phase, e.Group)
-	}
 	e.Message = "by " + person()
 	if why != "" {
 		e.Message += ": " + why
@@ -59,7 +55,16 @@ func recordDecision(ctx context.Context, store *journal.Store, run journal.Run, 
 	if err := store.Decide(ctx, run.ID, e); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("run %s: %s, %s", run.ID, what, e.Message), nil
+	return fmt.Sprintf("run %s: %s", run.ID, decided(e)), nil
+}
+
+// decided says what was decided, by whom and why.
+func decided(e journal.Event) string {
+	what := e.Action
+	if e.Phase > 0 {
+		what += fmt.Sprintf(" batch %d of group %s", e.Phase, e.Group)
+	}
+	return what + ", " + e.Message
 }
 
 // person names who runs this command, and on which machine.
