@@ -16,11 +16,11 @@ func newServe(j *journalFlags) *cobra.Command {
 	var listen, tokenFile string
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve what the journals have over HTTP: sites, runs, events and services",
-		Long: "Serve what the journals of a directory or database have as JSON over HTTP, read-only: sites, runs with their nodes, tasks and events, services and their\n" +
-			"history. /v1/openapi.json describes it, /healthz is for monitoring. It ends with an interrupt.\n\n" +
-			"Without a token only a loopback address is served. With --token-file, each request must have the header Authorization: Bearer TOKEN; give the\n" +
-			"address to other machines through a proxy with TLS.\n\n" +
+		Short: "Serve what the journals have over HTTP: a page to look at runs and services, and JSON for programs",
+		Long: "Serve what the journals of a directory or database have over HTTP, read-only: sites, runs with their nodes, tasks and events, services and their\n" +
+			"history. Open the address that it prints in a browser; /v1/openapi.json describes the same as JSON, /healthz is for monitoring. It ends with an interrupt.\n\n" +
+			"Without a token only a loopback address is served. With --token-file, each request must have the header Authorization: Bearer TOKEN; a browser\n" +
+			"asks for it as a password, with any user name. Give the address to other machines through a proxy with TLS.\n\n" +
 			"Exit status: 0 interrupted, 1 it cannot serve, 2 wrong arguments.",
 		Args: noArguments,
 	}
@@ -42,7 +42,7 @@ func newServe(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "serving http://%s/v1/sites\n", l.Addr()); err != nil {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "serving http://%s/\n", l.Addr()); err != nil {
 			return errors.Join(err, l.Close())
 		}
 		return server.Serve(cmd.Context(), l, server.Options{Journals: journals, Token: token})

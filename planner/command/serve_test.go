@@ -34,7 +34,7 @@ func TestServe(t *testing.T) {
 	}
 	address := strings.TrimSpace(strings.TrimPrefix(line, "serving "))
 	ask := func() string {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"v1/sites", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -152,7 +152,9 @@ func (p *printer) event(e journal.Recorded, f format) {
 		p.printf("%s\n", line)
 		return
 	}
-	p.printf("%s\n", eventLine(e))
+	if e.Kind != journal.Planned { // the plan was shown before
+		p.printf("%s\n", eventLine(e))
+	}
 }
 
 // eventLine returns an event as one line of plain text.

@@ -142,6 +142,7 @@ type Kind string
 // The kinds of events of a run, in the order in which they appear.
 const (
 	RunStarted    Kind = "run_started"
+	Planned       Kind = "planned" // what the run will do: a phase with its nodes ([PlannedPhase]), or a group
 	PhaseStarted  Kind = "phase_started"
 	TaskStarted   Kind = "task_started"  // recorded before the task starts
 	TaskFinished  Kind = "task_finished" // recorded as soon as its outcome is known
@@ -176,7 +177,7 @@ type Event struct {
 	Resource string `json:"resource,omitempty"` // type[title]
 	// the service that the task belongs to; empty in journals of schema 1
 	Service string `json:"service,omitempty"`
-	Action  string `json:"action,omitempty"`  // task.Action
+	Action  string `json:"action,omitempty"`  // task.Action; of Planned: task.Group
 	Status  string `json:"status,omitempty"`  // converge.Status of a task, stage of a node or group, status of a run
 	Message string `json:"message,omitempty"` // bounded: 1 KiB
 	// of the commands of the task, or a diff (TextChanged); bounded: converge.OutputLimit

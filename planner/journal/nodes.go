@@ -2,8 +2,10 @@ package journal
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -34,6 +36,36 @@ func (s *Store) AllEvents(ctx context.Context, run string) (all []Recorded, err 
 			return all, nil
 		}
 	}
+}
+
+// NodeTasks is how many tasks a phase has on a node.
+type NodeTasks struct {
+	Node  string
+	Tasks int
+}
+
+// PlannedPhase returns the events that record what a phase of the plan will do: several where its nodes are too many
+// for the output of one.
+func PlannedPhase(phase int, group, taskGroup string, nodes []NodeTasks) (events []Event) {
+	for _, n := range nodes {
+		line := fmt.Sprintf("%d %s\n", n.Tasks, n.Node)
+		if len(events) == 0 || len(events[len(events)-1].Output)+len(line) > outputLimit {
+			events = append(events, Event{Kind: Planned, Phase: phase, Group: group, Action: taskGroup})
+		}
+		events[len(events)-1].Output += line
+	}
+	return events
+}
+
+// PlannedTasks returns the nodes of an event of [PlannedPhase].
+func (e Event) PlannedTasks() (nodes []NodeTasks) {
+	for line := range strings.Lines(e.Output) {
+		count, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if n, err := strconv.Atoi(count); err == nil && e.Kind == Planned {
+			nodes = append(nodes, NodeTasks{name, n})
+		}
+	}
+	return nodes
 }
 
 // NodesOf returns what a run did on each node, by name, from its events.

@@ -400,9 +400,10 @@ func (f *faulty) leave(node string) {
 
 // diary is a recorder that keeps events in memory, and fails from a given event on.
 type diary struct {
-	failAt int // number of the event that cannot be recorded, from 1; 0 is none
+	failAt int // number of the event that cannot be recorded, from 1 and without those that record the plan; 0 is none
 	mu     sync.Mutex
 	events []journal.Event
+	plan   int // so many of events record the plan
 	calls  int
 	failed int
 }
@@ -411,7 +412,12 @@ func (d *diary) Record(_ context.Context, events ...journal.Event) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls++
-	if d.failAt > 0 && len(d.events)+len(events) >= d.failAt {
+	for _, e := range events {
+		if e.Kind == journal.Planned {
+			d.plan++
+		}
+	}
+	if d.failAt > 0 && len(d.events)+len(events)-d.plan >= d.failAt {
 		d.failed++
 		return fmt.Errorf("the lease on the site was taken over")
 	}

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -191,7 +192,49 @@ func (d *driver) begin(pass Pass, program run.Program) {
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted,
 		Message: strings.TrimPrefix(pass.Purpose+": plan "+p.Digest, ": "), Output: outline(program)})
+	d.log.append(planned(p, program)...)
 	d.identify()
+}
+
+// planned returns the events that record what a pass will do, so that who looks on sees all of it from the start.
+func planned(p *planner.Plan, program run.Program) (events []journal.Event) {
+	for _, g := range program.Groups {
+		events = append(events, journal.Event{Kind: journal.Planned, Group: g.Name, Message: wanted(g.Group)})
+	}
+	for i, phase := range p.Phases {
+		var nodes []journal.NodeTasks
+		for _, t := range phase.Tasks {
+			if last := len(nodes) - 1; last < 0 || nodes[last].Node != t.Node {
+				nodes = append(nodes, journal.NodeTasks{Node: t.Node})
+			}
+			nodes[len(nodes)-1].Tasks++
+		}
+		events = append(events, journal.PlannedPhase(i+1, phase.Group, string(phase.TaskGroup), nodes)...)
+	}
+	return events
+}
+
+// wanted says what a group needs to succeed, and after which groups it starts.
+func wanted(g site.Group) string {
+	var parts []string
+	if g.Critical {
+		parts = append(parts, "critical")
+	}
+	if len(g.DependsOn) > 0 {
+		parts = append(parts, "depends on "+strings.Join(g.DependsOn, ", "))
+	}
+	if c := g.SuccessCriteria; c != nil {
+		for _, limit := range []struct {
+			number *int
+			text   string
+		}{{c.PercentSuccessfulNodes, "at least %d % of its nodes successful"},
+			{c.MinimumSuccessfulNodes, "at least %d successful"}, {c.MaximumFailedNodes, "at most %d failed"}} {
+			if limit.number != nil {
+				parts = append(parts, strings.ReplaceAll(limit.text, "%d", strconv.Itoa(*limit.number)))
+			}
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // passOver brings the end of a pass into the report of the run.

@@ -18,6 +18,11 @@ type siteService struct {
 }
 
 func (s *server) services(ctx context.Context, q query) (any, error) {
+	out, err := s.allServices(ctx, q)
+	return map[string]any{"services": out}, err
+}
+
+func (s *server) allServices(ctx context.Context, q query) ([]siteService, error) {
 	out := []siteService{}
 	err := s.open(ctx, q.text["site"], func(site string, store *journal.Store) (bool, error) {
 		known, err := store.Services(ctx, q.number["deleted"] == 0)
@@ -28,7 +33,7 @@ func (s *server) services(ctx context.Context, q query) (any, error) {
 		}
 		return false, err
 	})
-	return map[string]any{"services": out}, err
+	return out, err
 }
 
 // withService visits the service of a name in each site that has one, until visit returns true.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,6 +22,8 @@ type route struct {
 	path       string
 	parameters map[string]parameter // of the query
 	events     bool                 // answers as an event stream, too
+	live       bool                 // answers as an event stream for a page, and not otherwise
+	page       bool                 // answers people
 	answer     func(ctx context.Context, q query) (any, error)
 }
 
@@ -80,7 +83,7 @@ func (s *server) routes() []route {
 func (r route) query(req *http.Request) (q query, err error) {
 	q = query{map[string]string{}, map[string]int64{}, req.Header.Get("Last-Event-ID")}
 	for part := range strings.SplitSeq(r.path, "/") {
-		if name, ok := strings.CutPrefix(part, "{"); ok {
+		if name, ok := strings.CutPrefix(part, "{"); ok && name != "$}" {
 			name = strings.TrimSuffix(name, "}")
 			q.text[name] = req.PathValue(name)
 		}
@@ -128,6 +131,11 @@ type site struct {
 }
 
 func (s *server) sites(ctx context.Context, _ query) (any, error) {
+	out, err := s.allSites(ctx)
+	return map[string]any{"sites": out}, err
+}
+
+func (s *server) allSites(ctx context.Context) ([]site, error) {
 	out := []site{}
 	err := s.open(ctx, "", func(name string, store *journal.Store) (bool, error) {
 		runs, err := store.Runs(ctx, 1)
@@ -138,11 +146,16 @@ func (s *server) sites(ctx context.Context, _ query) (any, error) {
 		out = append(out, one)
 		return false, err
 	})
-	return map[string]any{"sites": out}, err
+	return out, err
 }
 
-// runs returns the newest runs of a site, or of all, newest first.
 func (s *server) runs(ctx context.Context, q query) (any, error) {
+	out, err := s.newestRuns(ctx, q)
+	return map[string]any{"runs": out}, err
+}
+
+// newestRuns returns the newest runs of a site, or of all, newest first.
+func (s *server) newestRuns(ctx context.Context, q query) ([]journal.Run, error) {
 	limit := int(q.number["limit"])
 	all := []journal.Run{}
 	err := s.open(ctx, q.text["site"], func(_ string, store *journal.Store) (bool, error) {
@@ -153,7 +166,7 @@ func (s *server) runs(ctx context.Context, q query) (any, error) {
 	slices.SortStableFunc(all, func(a, b journal.Run) int {
 		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID))
 	})
-	return map[string]any{"runs": all[:min(len(all), limit)]}, err
+	return all[:min(len(all), limit)], err
 }
 
 // withRun visits the run with the id of a request, in the journal that has it.
@@ -239,7 +252,7 @@ func paged(name string, events []journal.Recorded, after int64) map[string]any {
 }
 
 // stream sends the events of a run as they are recorded, until the run has ended or the client goes.
-func (s *server) stream(w http.ResponseWriter, r *http.Request, q query) {
+func (s *server) stream(w http.ResponseWriter, r *http.Request, to route, q query) {
 	select {
 	case s.streaming <- struct{}{}:
 		defer func() { <-s.streaming }()
@@ -252,20 +265,40 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, q query) {
 	if n, err := strconv.ParseInt(q.after, 10, 64); err == nil {
 		after = n
 	}
+	send := sendEvents
+	if to.live {
+		send, after = live(after), 0 // a picture needs all events
+	}
 	begun := false
 	err := s.withRun(r.Context(), q.text["id"], func(store *journal.Store, run journal.Run) error {
 		w.Header().Set("Content-Type", "text/event-stream")
 		begun = true
-		return s.follow(r.Context(), w, store, run.ID, after)
+		return s.follow(r.Context(), w, store, run.ID, after, send)
 	})
 	if err != nil && !begun {
 		fail(w, err)
 	}
 }
 
+// sender writes events, or what they change, to a stream.
+type sender func(w io.Writer, events []journal.Recorded) error
+
+func sendEvents(w io.Writer, events []journal.Recorded) error {
+	for _, e := range events {
+		data, err := json.Marshal(e)
+		if err == nil {
+			_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Kind, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // follow writes the events of a run after a sequence number until the run has ended.
 func (s *server) follow(ctx context.Context, w http.ResponseWriter, store *journal.Store, id string,
-	after int64) error {
+	after int64, send sender) error {
 	out := http.NewResponseController(w)
 	poll := time.NewTicker(cmp.Or(s.Poll, time.Second))
 	defer poll.Stop()
@@ -281,15 +314,11 @@ func (s *server) follow(ctx context.Context, w http.ResponseWriter, store *journ
 				return err
 			}
 			_ = out.SetWriteDeadline(time.Now().Add(answerTime)) // not of every writer
-			for _, e := range events {
-				after = e.Seq
-				data, err := json.Marshal(e)
-				if err == nil {
-					_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Kind, data)
-				}
-				if err != nil {
-					return err
-				}
+			if err := send(w, events); err != nil {
+				return err
+			}
+			if len(events) > 0 {
+				after = events[len(events)-1].Seq
 			}
 			more = int64(len(events)) == pageParameter.def
 		}

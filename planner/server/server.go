@@ -1,5 +1,5 @@
-// Package server serves what journals have over HTTP: sites, runs and services, read-only. [New] returns the handler,
-// [Serve] serves it until its context ends.
+// Package server serves what journals have over HTTP: sites, runs and services, read-only, as pages for people and as
+// JSON. [New] returns the handler, [Serve] serves it until its context ends.
 package server
 
 import (
@@ -55,7 +55,9 @@ func New(o Options) http.Handler {
 	s := &server{Options: o, slots: make(chan struct{}, atOnce), streaming: make(chan struct{}, streams)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	for _, r := range s.routes() {
+	mux.HandleFunc("GET /assets/page.css", asset("page.css", "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /assets/page.js", asset("page.js", "text/javascript; charset=utf-8"))
+	for _, r := range append(s.routes(), s.pages()...) {
 		mux.Handle("GET "+r.path, s.guarded(r))
 	}
 	return secured(mux)
@@ -111,6 +113,10 @@ func secured(next http.Handler) http.Handler {
 // guarded answers a route for those who may ask, within the bounds.
 func (s *server) guarded(to route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fail := fail
+		if to.page {
+			fail = failPage
+		}
 		if err := s.admit(r); err != nil {
 			fail(w, err)
 			return
@@ -128,14 +134,18 @@ func (s *server) guarded(to route) http.Handler {
 			fail(w, err)
 			return
 		}
-		if to.events && strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-			s.stream(w, r, q)
+		if to.live || to.events && strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+			s.stream(w, r, to, q)
 			return
 		}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime)) // not of every writer
 		answer, err := to.answer(r.Context(), q)
 		if err != nil {
 			fail(w, err)
+			return
+		}
+		if p, ok := answer.(page); ok {
+			p.write(w, http.StatusOK)
 			return
 		}
 		write(w, http.StatusOK, answer)
@@ -155,6 +165,9 @@ func (s *server) admit(r *http.Request) error {
 		return nil
 	}
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok { // a browser asks its user for a name and a password
+		_, given, ok = r.BasicAuth()
+	}
 	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.Token))
 	if ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
 		return nil
@@ -190,14 +203,27 @@ func notFound(format string, args ...any) error {
 
 // fail answers with an error.
 func fail(w http.ResponseWriter, err error) {
-	status, known := http.StatusInternalServerError, (*statusError)(nil)
-	if errors.As(err, &known) {
-		status = known.status
-	}
+	status := statusOf(err)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	write(w, status, map[string]any{"error": map[string]string{"message": err.Error()}})
+}
+
+// failPage shows an error to people; a browser asks for the token as for a password.
+func failPage(w http.ResponseWriter, err error) {
+	status := statusOf(err)
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Basic realm="slipway: any name, and the token as password"`)
+	}
+	page{"error", http.StatusText(status), err.Error()}.write(w, status)
+}
+
+func statusOf(err error) int {
+	if known := (*statusError)(nil); errors.As(err, &known) {
+		return known.status
+	}
+	return http.StatusInternalServerError
 }
 
 func write(w http.ResponseWriter, status int, answer any) {

@@ -1,0 +1,60 @@
+"use strict";
+// The page works without this file: it fills the grid while a run goes, and filters without loading the page again.
+const id = (name) => document.getElementById(name);
+const form = id("filter");
+const filter = () => {
+  const search = form.elements.q.value.toLowerCase(), failed = form.elements.failed.checked;
+  let shown = 0;
+  for (const row of id("grid").tBodies[0].rows) {
+    const text = (row.cells[0].textContent + " " + row.cells[1].textContent).toLowerCase();
+    row.hidden = !text.includes(search) || failed && row.dataset.state !== "failed";
+    shown += row.hidden ? 0 : 1;
+  }
+  id("nothing").hidden = shown > 0;
+};
+if (form) {
+  // A page that the server filtered lacks rows: a filter that shows more loads it again.
+  const whole = !location.search;
+  const changed = () => {
+    const query = new URLSearchParams();
+    if (form.elements.q.value) query.set("q", form.elements.q.value);
+    if (form.elements.failed.checked) query.set("failed", "true");
+    if (!whole) return;
+    history.replaceState(null, "", location.pathname + (query.size ? "?" + query : ""));
+    filter();
+  };
+  form.addEventListener("input", changed);
+  form.addEventListener("submit", (e) => { if (whole) { e.preventDefault(); changed(); } });
+}
+const live = id("live");
+if (live) {
+  let said = 0;
+  const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+  const update = (u) => {
+    if (String(u.size) !== live.dataset.size) { location.reload(); return; }
+    for (const [name, [state, text]] of Object.entries(u.cells)) {
+      const cell = id(name);
+      if (cell) { cell.className = "cell " + state; put(cell, text); }
+    }
+    for (const [name, [state, stage, message]] of Object.entries(u.rows)) {
+      const row = id(name);
+      if (row) { row.dataset.state = state; put(row.lastElementChild, stage + " " + message); }
+    }
+    for (const [name, [done, counts, stage, reason]] of Object.entries(u.groups)) {
+      const row = id(name);
+      if (!row) continue;
+      row.querySelector("progress").value = done;
+      put(row.cells[2].lastElementChild, counts);
+      put(row.cells[3].firstElementChild, stage);
+      put(row.cells[3].lastElementChild, reason);
+    }
+    put(id("counts"), u.counts);
+    if (Date.now() - said > 10000) { said = Date.now(); put(id("announce"), u.counts); }
+    if (form.elements.failed.checked) filter();
+  };
+  const source = new EventSource(live.dataset.live);
+  source.onopen = () => { live.hidden = true; };
+  source.onmessage = (e) => update(JSON.parse(e.data));
+  source.onerror = () => { live.hidden = false; };
+  source.addEventListener("end", () => { source.close(); location.reload(); });
+}

@@ -1,0 +1,240 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+)
+
+// pagePolicy lets a page load what this server has, and nothing else: no inline script, no inline style.
+const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; " +
+	"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+
+// textLimit bounds a text of a page, in characters.
+const textLimit = 20_000
+
+//go:embed assets
+var assets embed.FS
+
+var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
+	"clock": func(t time.Time) string { return t.UTC().Format(time.DateTime) },
+	"took":  func(millis int64) time.Duration { return time.Duration(millis) * time.Millisecond },
+	"span": func(r journal.Run) string {
+		if r.Ended.IsZero() {
+			return ""
+		}
+		return r.Ended.Sub(r.Started).Round(time.Second / 10).String()
+	},
+	"path": url.PathEscape,
+	"cut": func(text string) string {
+		if runes := []rune(text); len(runes) > textLimit {
+			return string(runes[:textLimit]) + fmt.Sprintf(" ... (%d characters more)", len(runes)-textLimit)
+		}
+		return text
+	},
+	"lines": strings.Lines,
+	"diff":  func(e journal.Recorded) bool { return e.Message == journal.TextChanged },
+	"kind": func(line string) string {
+		switch {
+		case strings.HasPrefix(line, "+"):
+			return "added"
+		case strings.HasPrefix(line, "-"):
+			return "removed"
+		}
+		return ""
+	},
+	"color": func(status string) string {
+		switch strings.ToLower(status) {
+		case "succeeded", "deployed", "done", "changed", "success", "removed":
+			return "done"
+		case "failed", "abandoned", "cancelled", "interrupted", "danger", "error":
+			return "failed"
+		case "running", "degraded", "warning":
+			return "running"
+		}
+		return ""
+	},
+	"json": func(v any) (string, error) {
+		var out bytes.Buffer
+		e := json.NewEncoder(&out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		err := e.Encode(v)
+		return out.String(), err
+	},
+}).ParseFS(assets, "assets/*.html"))
+
+// page is an answer for people: a template and what it shows.
+type page struct {
+	template string
+	Title    string
+	Data     any
+}
+
+// write shows a page. Texts are shown without what acts on the text around them, whoever wrote them.
+func (p page) write(w http.ResponseWriter, status int) {
+	var out bytes.Buffer
+	if err := pageTemplates.ExecuteTemplate(&out, p.template, p); err != nil {
+		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", pagePolicy)
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, resource.Visible(out.String())) // a client that went away is no error of the server
+}
+
+// pages are the addresses for people.
+func (s *server) pages() []route {
+	return []route{
+		{path: "/{$}", page: true, parameters: map[string]parameter{"site": textParameter, "limit": listParameter},
+			answer: s.overview},
+		{path: "/runs/{id}", page: true, parameters: map[string]parameter{"failed": flagParameter, "q": textParameter},
+			answer: s.ofRun(runPage)},
+		{path: "/runs/{id}/live", parameters: map[string]parameter{"after": seqParameter}, live: true},
+		{path: "/runs/{id}/nodes/{node}", page: true, answer: s.ofRun(nodePage)},
+		{path: "/services", page: true, parameters: map[string]parameter{"site": textParameter, "entity": textParameter,
+			"state": textParameter, "deleted": flagParameter}, answer: s.servicesPage},
+		{path: "/services/{name}", page: true, parameters: map[string]parameter{"site": textParameter, "limit": listParameter},
+			answer: s.servicePage},
+	}
+}
+
+// asset serves a file of the pages. It has nothing of a site, so everybody may read it.
+func asset(name, kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		content, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(content)
+	}
+}
+
+func (s *server) overview(ctx context.Context, q query) (any, error) {
+	sites, err := s.allSites(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := s.newestRuns(ctx, q)
+	return page{"overview", "Sites and runs", map[string]any{"Sites": sites, "Runs": runs, "Site": q.text["site"]}}, err
+}
+
+func runPage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
+	events, err := store.AllEvents(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	p := newPicture()
+	p.fold(events)
+	p.over = p.over || run.Status != journal.Running
+	failures := slices.DeleteFunc(slices.Clone(events), func(e journal.Recorded) bool {
+		return e.Kind != journal.TaskFinished || e.Status != "failed"
+	})
+	return page{"run", "Run of " + run.Site, map[string]any{"Run": run, "Picture": p, "Failures": failures,
+		"Rows": p.sorted(q.number["failed"] == 1, q.text["q"]), "Failed": q.number["failed"] == 1, "Search": q.text["q"],
+		"Running": run.Status == journal.Running}}, nil
+}
+
+func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
+	events, err := store.AllEvents(ctx, run.ID)
+	if err != nil {
+		return nil, err
+	}
+	p := newPicture()
+	p.fold(events)
+	p.over = p.over || run.Status != journal.Running
+	name := q.text["node"]
+	if name == (&journal.NodeHistory{}).Title() {
+		name = ""
+	}
+	r := p.rows[name]
+	if r == nil {
+		return nil, notFound("the run %q has no node %q", run.ID, name)
+	}
+	var tasks, notes []journal.Recorded
+	type key struct {
+		phase            int
+		resource, action string
+	}
+	open := map[key]int{} // started, without an end
+	for _, e := range events {
+		k := key{e.Phase, e.Resource, e.Action}
+		switch {
+		case e.Node != name:
+		case e.Kind == journal.TaskStarted:
+			open[k] = len(tasks)
+			e.Status = "running"
+			tasks = append(tasks, e)
+		case e.Kind == journal.TaskFinished:
+			if i, started := open[k]; started {
+				tasks[i] = e
+				delete(open, k)
+			} else {
+				tasks = append(tasks, e)
+			}
+		case e.Kind == journal.Note && name != "":
+			notes = append(notes, e)
+		}
+	}
+	return page{"node", "Node " + r.Title(), map[string]any{"Run": run, "Row": r, "Cells": p.Cells(r), "Columns": p.Columns(),
+		"Tasks": tasks, "Notes": notes}}, nil
+}
+
+func (s *server) servicesPage(ctx context.Context, q query) (any, error) {
+	all, err := s.allServices(ctx, q)
+	return page{"services", "Services", map[string]any{"Services": all, "Site": q.text["site"], "Entity": q.text["entity"],
+		"State": q.text["state"], "Deleted": q.number["deleted"] == 1}}, err
+}
+
+func (s *server) servicePage(ctx context.Context, q query) (answer any, err error) {
+	err = s.withService(ctx, q, func(site string, store *journal.Store, v services.Revision) error {
+		log, err := store.ServiceLog(ctx, v.Service, journal.Point{}, int(q.number["limit"]))
+		answer = page{"service", "Service " + v.Service, map[string]any{"Site": site, "Service": v, "Log": log}}
+		return err
+	})
+	return answer, err
+}
+
+// live returns what writes updates of the page of a run: what changed since the event that the page has.
+func live(seen int64) sender {
+	p := newPicture()
+	return func(w io.Writer, events []journal.Recorded) error {
+		if len(events) == 0 {
+			return nil
+		}
+		if p.Seq <= seen {
+			old := slices.IndexFunc(events, func(e journal.Recorded) bool { return e.Seq > seen })
+			if old < 0 {
+				old = len(events)
+			}
+			p.fold(events[:old])
+			p.changes() // the page has them
+			if events = events[old:]; len(events) == 0 {
+				return nil
+			}
+		}
+		p.fold(events)
+		data, err := json.Marshal(p.changes())
+		if err == nil {
+			_, err = fmt.Fprintf(w, "id: %d\ndata: %s\n\n", p.Seq, cmp.Or(resource.Visible(string(data)), "{}"))
+		}
+		return err
+	}
+}

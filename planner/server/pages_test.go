@@ -1,0 +1,198 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+)
+
+// look returns a page, and fails the test when a text of a site could act in it.
+func look(t *testing.T, h http.Handler, path string, header ...string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:8642"+path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	body := w.Body.String()
+	if strings.Contains(body, "<script>") || strings.Contains(body, "<img") || strings.ContainsAny(body, "\x1b\u202e\u2066\a") {
+		t.Errorf("%s has what a browser may run, or what changes the text around it", path)
+	}
+	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+		strings.Contains(policy, "unsafe") {
+		t.Errorf("%s: the policy is %q", path, policy)
+	}
+	if strings.Contains(body, " style=") || strings.Contains(body, " onclick=") {
+		t.Errorf("%s has inline styles or scripts", path)
+	}
+	return w.Code, body
+}
+
+// planned is a run at work: the plan is in the journal, and nothing has started.
+func planned(t *testing.T, texts string, nodes int) (http.Handler, *journal.Writer) {
+	t.Helper()
+	f := journal.Location{Path: t.TempDir()}
+	s, err := f.Open(t.Context(), "lon1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "create", Owner: texts, Digest: "d",
+		Started: time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC), Steps: []string{"1. " + texts}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []journal.Event{{Kind: journal.RunStarted}, {Kind: journal.Planned, Group: "web", Message: "critical; at most 1 failed" + texts}}
+	var tasks []journal.NodeTasks
+	for i := range nodes {
+		tasks = append(tasks, journal.NodeTasks{Node: fmt.Sprintf("node-%04d", i), Tasks: 2})
+	}
+	events = append(events, journal.PlannedPhase(1, "web", "prepare", tasks)...)
+	events = append(events, journal.PlannedPhase(2, "web", "node", tasks)...)
+	if err := w.Record(t.Context(), events...); err != nil {
+		t.Fatal(err)
+	}
+	return New(Options{Journals: f, Poll: 10 * time.Millisecond}), w
+}
+
+// The grid has all nodes and phases before the run has started one, and shows what happened since.
+func TestGrid(t *testing.T) {
+	t.Parallel()
+	h, w := planned(t, "", 1000)
+	status, body := look(t, h, "/runs/run-1")
+	if n := strings.Count(body, `class="cell waiting">waiting</td>`); status != http.StatusOK || n != 2000 {
+		t.Fatalf("status %d, %d cells wait, want 2000", status, n)
+	}
+	task := func(kind journal.Kind, phase int, node, status string) journal.Event {
+		return journal.Event{Kind: kind, Group: "web", Phase: phase, Node: node, Resource: "file[/etc/motd]", Action: "create",
+			Status: status, Message: "no space", Output: "+ a\n"}
+	}
+	err := w.Record(t.Context(), task(journal.TaskStarted, 1, "node-0000", ""), task(journal.TaskFinished, 1, "node-0000", "changed"),
+		task(journal.TaskStarted, 1, "node-0001", ""), task(journal.TaskFinished, 1, "node-0001", "failed"),
+		journal.Event{Kind: journal.NodeFinished, Group: "web", Node: "node-0001", Status: "FAILED", Message: "no space"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body = look(t, h, "/runs/run-1")
+	for _, want := range []string{`id="c0-0" class="cell running">1 of 2`, `id="c1-0" class="cell failed">failed`,
+		`id="c1-1" class="cell waiting">waiting`, `1 of 1000 nodes finished, 1 failed`, `critical; at most 1 failed`,
+		`href="/runs/run-1/nodes/node-0001"`, `data-live="/runs/run-1/live?after=`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	for path, want := range map[string]int{"?failed=true": 1, "?q=node-000": 10, "?q=WEB": 1000, "?q=nothing": 0} {
+		if _, body := look(t, h, "/runs/run-1"+path); strings.Count(body, "<tr id=\"r") != want {
+			t.Errorf("%s shows %d nodes, want %d", path, strings.Count(body, "<tr id=\"r"), want)
+		}
+	}
+	if err := w.Finish(t.Context(), "failed", "the outcome"); err != nil {
+		t.Fatal(err)
+	}
+	// The stream has what changed since the page was made, and ends.
+	_, stream := look(t, h, "/runs/run-1/live?after=8")
+	for _, want := range []string{`"c1-0":["failed","failed"]`, `"r1":["failed","FAILED","no space"]`, "event: end"} {
+		if !strings.Contains(stream, want) {
+			t.Errorf("the stream lacks %s", want)
+		}
+	}
+	if _, body := look(t, h, "/runs/run-1"); !strings.Contains(body, "not reached") || !strings.Contains(body, "the outcome") ||
+		strings.Contains(body, "data-live") {
+		t.Error("the page of the run that ended does not show how")
+	}
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	f, _ := twoSites(t)
+	h := New(Options{Journals: f})
+	for path, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"/":                             {200, `<a href="/runs/run-2">`},
+		"/?site=lon1":                   {200, `<a href="/runs/run-1">`},
+		"/runs/run-1":                   {200, "site lon1: failed"},
+		"/runs/run-1/nodes/n2":          {200, "<bdi>file[/etc/motd]</bdi>"},
+		"/services":                     {200, `href="/services/shop?site=lon1"`},
+		"/services/shop?site=lon1":      {200, "CREATE_TRANSITION"},
+		"/services/shop":                {200, "&#34;port&#34;: 80"},
+		"/runs/none":                    {404, "there is no run"},
+		"/runs/run-1/nodes/none":        {404, "has no node"},
+		"/services/none":                {404, "there is no service"},
+		"/runs/run-1?other=1":           {400, "there is no parameter"},
+		"/assets/page.css":              {200, "prefers-color-scheme"},
+		"/assets/page.js":               {200, "EventSource"},
+		"/?site=" + "%3Cscript%3E%1B":   {404, "&lt;script&gt;"},
+		"/runs/%3Cimg%20src=x%3E":       {404, "&lt;img src=x&gt;"},
+		"/runs/run-1?q=%22%3E%3Cimg":    {200, `value="&#34;&gt;&lt;img"`},
+		"/runs/run-1/nodes/(no%20node)": {404, "has no node"},
+	} {
+		if status, body := look(t, h, path); status != want.status || !strings.Contains(body, want.text) {
+			t.Errorf("%s: status %d, want %d and %s in:\n%s", path, status, want.status, want.text, body)
+		}
+	}
+	token := New(Options{Journals: f, Token: "secret"})
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://slipway.example/", nil)
+	w := httptest.NewRecorder()
+	token.ServeHTTP(w, r)
+	if w.Code != http.StatusUnauthorized || !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Basic ") {
+		t.Errorf("without the token: %d %v", w.Code, w.Header())
+	}
+	for password, want := range map[string]int{"secret": 200, "secre": 401} {
+		r.SetBasicAuth("anna", password)
+		w = httptest.NewRecorder()
+		if token.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("password %q: status %d, want %d", password, w.Code, want)
+		}
+	}
+}
+
+// What others wrote is text on every page: markup, escapes of terminals, marks of direction, a line of a megabyte.
+func TestHostileTextOnPages(t *testing.T) {
+	t.Parallel()
+	evil := hostile + "\"'><img src=x onerror=alert(1)>\u2066{{.}}</bdi></pre>\a" + strings.Repeat("x", 1<<20)
+	h, w := planned(t, evil, 2)
+	name := hostile + "\"/><img>?#%"
+	err := w.Record(t.Context(),
+		journal.Event{Kind: journal.TaskFinished, Group: evil, Phase: 2, Node: name, Resource: evil, Service: evil, Action: "create",
+			Status: "failed", Message: evil, Output: evil},
+		journal.Event{Kind: journal.TaskFinished, Phase: 3, Node: name, Resource: evil, Message: journal.TextChanged, Output: "+" + evil},
+		journal.Event{Kind: journal.NodeFinished, Group: evil, Node: name, Status: "FAILED", Message: evil},
+		journal.Event{Kind: journal.GroupFinished, Group: evil, Status: "FAILED", Message: evil},
+		journal.Event{Kind: journal.Note, Node: name, Message: evil},
+		journal.Event{Kind: journal.Paused, Group: evil, Phase: 1, Message: evil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.RecordServices(t.Context(), []services.Revision{{Service: "shop", ID: "5a1e", Entity: evil, Identity: evil, Lifecycle: evil,
+		State: evil, Version: 1, Active: map[string]any{evil: evil}, Redacted: []string{evil}}},
+		[]journal.ServiceEvent{{Service: "shop", Type: evil, Destination: evil, Message: evil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := "/runs/run-1/nodes/" + strings.NewReplacer("<", "%3C", ">", "%3E", "\u202e", "%E2%80%AE", "\x1b", "%1B", "\"", "%22",
+		"/", "%2F", "?", "%3F", "#", "%23", "%", "%25", "[", "%5B").Replace(name)
+	paths := []string{"/", "/runs/run-1", "/runs/run-1?failed=true", node, "/services", "/services/shop"}
+	for _, path := range append(paths, "/runs/run-1/live") {
+		if path == "/runs/run-1/live" { // it ends with the run
+			if err := w.Finish(t.Context(), "failed", evil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status, body := look(t, h, path)
+		if status != http.StatusOK || path != "/" && !strings.Contains(body, "alert(1)") {
+			t.Errorf("%s: status %d, the text is not shown: %.300q", path, status, body)
+		}
+		if len(body) > 2<<20 {
+			t.Errorf("%s has %d bytes", path, len(body))
+		}
+	}
+}

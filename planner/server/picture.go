@@ -1,0 +1,345 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
+)
+
+// picture is a run as the page shows it: nodes by phases, complete from what the run planned, filled from its events.
+type picture struct {
+	Rows   []*row   // by first appearance, and for the page by group and name
+	Groups []*group // in order
+	Notes  []journal.Recorded
+	Waits  []journal.Recorded // batches that wait for approval
+	Seq    int64
+
+	rows    map[string]*row
+	groups  map[string]*group
+	columns map[string]int // -> index
+	phases  map[int]string // of the pass -> column
+	ended   map[int]bool   // phases of the pass
+	dirty   map[*row]bool
+	over    bool
+}
+
+// row is what happens on a node.
+type row struct {
+	Index          int
+	Node           string // empty for what belongs to no node
+	Group          string
+	Stage, Message string
+	cells          map[string]*cell // by column
+}
+
+// cell is what happens on a node in the phases of one task group.
+type cell struct {
+	planned, started, finished, failed int
+	phases                             []int
+}
+
+// group is the progress of a deployment group.
+type group struct {
+	Index        int
+	Name, Wanted string
+	Stage        string // that it ended with
+	Reason       string
+	rows         map[*row]bool
+}
+
+// columnOrder is the order of columns; those of runs that recorded no plan come after them.
+var columnOrder = []task.Group{task.Management, task.Boot, task.PreCluster, task.Prepare, task.PreNode,
+	task.UpgradeBoot, task.StorageUpgrade, task.Node, task.Cluster, task.PostCluster, task.Cleanup}
+
+func newPicture() *picture {
+	return &picture{rows: map[string]*row{}, groups: map[string]*group{}, columns: map[string]int{},
+		phases: map[int]string{}, ended: map[int]bool{}, dirty: map[*row]bool{}}
+}
+
+// fold takes the next events of the run.
+func (p *picture) fold(events []journal.Recorded) {
+	for _, e := range events {
+		p.Seq = e.Seq
+		switch e.Kind {
+		case journal.RunStarted:
+			p.phases, p.ended, p.over = map[int]string{}, map[int]bool{}, false
+		case journal.Planned:
+			p.plan(e)
+		case journal.TaskStarted, journal.TaskFinished:
+			p.task(e)
+		case journal.PhaseFinished:
+			p.ended[e.Phase] = true
+			p.touch(func(r *row) bool { return e.Group == "" || r.Group == e.Group })
+		case journal.NodeFinished:
+			r := p.row(e.Node, e.Group)
+			r.Stage, r.Message = e.Status, e.Message
+		case journal.GroupFinished:
+			g := p.group(e.Group)
+			g.Stage, g.Reason = e.Status, e.Message
+		case journal.RunFinished:
+			p.over = true
+			p.touch(func(*row) bool { return true })
+		case journal.Note:
+			p.Notes = append(p.Notes, e)
+		case journal.Paused, journal.Decided:
+			p.Notes = append(p.Notes, e)
+			if e.Kind == journal.Paused || e.Action == journal.Approve {
+				p.Waits = slices.DeleteFunc(p.Waits, func(w journal.Recorded) bool { return w.Group == e.Group })
+			}
+			if e.Kind == journal.Paused {
+				p.Waits = append(p.Waits, e)
+			}
+		case journal.PhaseStarted:
+		}
+	}
+}
+
+func (p *picture) touch(which func(*row) bool) {
+	for _, r := range p.Rows {
+		if which(r) {
+			p.dirty[r] = true
+		}
+	}
+}
+
+func (p *picture) plan(e journal.Recorded) {
+	if e.Phase == 0 {
+		p.group(e.Group).Wanted = e.Message
+		return
+	}
+	p.phases[e.Phase] = e.Action
+	for _, n := range e.PlannedTasks() {
+		c := p.row(n.Node, e.Group).cell(p.column(e.Phase))
+		c.planned += n.Tasks
+		c.phases = append(c.phases, e.Phase)
+	}
+}
+
+func (p *picture) task(e journal.Recorded) {
+	c := p.row(e.Node, e.Group).cell(p.column(e.Phase))
+	switch {
+	case e.Kind == journal.TaskStarted:
+		c.started++
+	case e.Status == "failed":
+		c.failed++
+		fallthrough
+	default:
+		c.finished++
+	}
+	if !slices.Contains(c.phases, e.Phase) {
+		c.phases = append(c.phases, e.Phase)
+	}
+}
+
+// column returns the column of a phase.
+func (p *picture) column(phase int) string {
+	name, known := p.phases[phase]
+	switch {
+	case known:
+	case phase == 0:
+		name = "outside of phases"
+	default:
+		name = fmt.Sprintf("phase %d", phase)
+	}
+	if _, known := p.columns[name]; !known {
+		p.columns[name] = len(p.columns)
+	}
+	return name
+}
+
+func (p *picture) row(node, in string) *row {
+	r := p.rows[node]
+	if r == nil {
+		r = &row{Index: len(p.Rows), Node: node, cells: map[string]*cell{}}
+		p.rows[node], p.Rows = r, append(p.Rows, r)
+	}
+	if r.Group == "" && in != "" && node != "" {
+		r.Group = in
+		p.group(in).rows[r] = true
+	}
+	p.dirty[r] = true
+	return r
+}
+
+func (p *picture) group(name string) *group {
+	g := p.groups[name]
+	if g == nil {
+		g = &group{Index: len(p.Groups), Name: name, rows: map[*row]bool{}}
+		p.groups[name], p.Groups = g, append(p.Groups, g)
+	}
+	return g
+}
+
+func (r *row) cell(column string) *cell {
+	c := r.cells[column]
+	if c == nil {
+		c = &cell{}
+		r.cells[column] = c
+	}
+	return c
+}
+
+// Columns returns the phases in the order of a run.
+func (p *picture) Columns() (out []string) {
+	for name := range p.columns {
+		out = append(out, name)
+	}
+	at := func(name string) int {
+		if i := slices.Index(columnOrder, task.Group(name)); i >= 0 {
+			return i
+		}
+		return len(columnOrder) + p.columns[name]
+	}
+	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(at(a), at(b)) })
+	return out
+}
+
+// shown is a cell of the page.
+type shown struct {
+	ID, State, Text string
+}
+
+// Cells returns the cells of a row, one for each column.
+func (p *picture) Cells(r *row) (out []shown) {
+	for _, name := range p.Columns() {
+		out = append(out, p.cell(r, name))
+	}
+	return out
+}
+
+func (p *picture) cell(r *row, column string) shown {
+	s := shown{ID: fmt.Sprintf("c%d-%d", r.Index, p.columns[column])}
+	c := r.cells[column]
+	if c == nil {
+		return s
+	}
+	ended := p.over || !slices.ContainsFunc(c.phases, func(n int) bool { return !p.ended[n] })
+	switch {
+	case c.failed > 0:
+		s.State, s.Text = "failed", "failed"
+	case c.finished > 0 && (c.finished >= c.planned && c.planned > 0 || ended):
+		s.State, s.Text = "done", "done"
+	case ended:
+		s.State, s.Text = "left", "not reached"
+	case c.started+c.finished > 0:
+		s.State, s.Text = "running", "running"
+		if c.planned > 0 {
+			s.Text = fmt.Sprintf("%d of %d", c.finished, c.planned)
+		}
+	default:
+		s.State, s.Text = "waiting", "waiting"
+	}
+	return s
+}
+
+// State is the state of a whole node, by which the page filters.
+func (r *row) State() string {
+	switch {
+	case r.Stage == "FAILED":
+		return "failed"
+	case r.failed():
+		return "failed"
+	case r.Stage != "":
+		return "done"
+	}
+	return ""
+}
+
+func (r *row) failed() bool {
+	for _, c := range r.cells {
+		if c.failed > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Title is the node's name, or what stands for it where there is none.
+func (r *row) Title() string { return (&journal.NodeHistory{Node: r.Node}).Title() }
+
+// Nodes, Finished and Failed count the nodes of a group.
+func (g *group) Nodes() int    { return len(g.rows) }
+func (g *group) Finished() int { return g.count("done") + g.Failed() }
+func (g *group) Failed() int   { return g.count("failed") }
+
+func (g *group) count(state string) (n int) {
+	for r := range g.rows {
+		if r.State() == state {
+			n++
+		}
+	}
+	return n
+}
+
+// Counts says how far the group is.
+func (g *group) Counts() string {
+	text := fmt.Sprintf("%d of %d nodes finished", g.Finished(), g.Nodes())
+	if n := g.Failed(); n > 0 {
+		text += fmt.Sprintf(", %d failed", n)
+	}
+	return text
+}
+
+// Counts says how far the run is.
+func (p *picture) Counts() string {
+	all := &group{rows: map[*row]bool{}}
+	for _, r := range p.Rows {
+		if r.Node != "" {
+			all.rows[r] = true
+		}
+	}
+	return all.Counts()
+}
+
+// sorted returns the rows by group and name; of some nodes only, where the request filters.
+func (p *picture) sorted(failed bool, search string) (out []*row) {
+	for _, r := range p.Rows {
+		if (!failed || r.State() == "failed") && strings.Contains(strings.ToLower(r.Title()+" "+r.Group), strings.ToLower(search)) {
+			out = append(out, r)
+		}
+	}
+	at := func(r *row) int {
+		if g := p.groups[r.Group]; g != nil {
+			return g.Index
+		}
+		return -1
+	}
+	slices.SortStableFunc(out, func(a, b *row) int {
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.Node, b.Node))
+	})
+	return out
+}
+
+// changed is what an update of the page has.
+type changed struct {
+	Rows   map[string][]string `json:"rows"`   // id -> state, stage, message
+	Cells  map[string][]string `json:"cells"`  // id -> state, text
+	Groups map[string][]any    `json:"groups"` // id -> nodes finished, counts, stage, reason
+	Counts string              `json:"counts"`
+	Size   int                 `json:"size"` // rows and columns: the page is loaded anew when it has others
+}
+
+// changes returns what changed since the last call.
+func (p *picture) changes() changed {
+	out := changed{map[string][]string{}, map[string][]string{}, map[string][]any{}, p.Counts(), p.Size()}
+	for r := range p.dirty {
+		out.Rows[fmt.Sprintf("r%d", r.Index)] = []string{r.State(), r.Stage, r.Message}
+		for _, c := range p.Cells(r) {
+			if c.State != "" {
+				out.Cells[c.ID] = []string{c.State, c.Text}
+			}
+		}
+	}
+	for _, g := range p.Groups {
+		out.Groups[fmt.Sprintf("g%d", g.Index)] = []any{g.Finished(), g.Counts(), g.Stage, g.Reason}
+	}
+	p.dirty = map[*row]bool{}
+	return out
+}
+
+// Size changes when the grid gets another row or column, or a batch waits for approval.
+func (p *picture) Size() int { return (len(p.Rows)*1000+len(p.columns))*1000 + len(p.Waits) }
