@@ -24,6 +24,7 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
 	var key types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("private_key_wo"), &key)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("secrets_wo"), &plan.SecretsWO)...)
 	timeout, diags := plan.Timeouts.Create(ctx, defaultRunTimeout)
 	resp.Diagnostics.Append(diags...)
 	if resp.Diagnostics.HasError() {
@@ -56,6 +57,7 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 	resp.Diagnostics.Append(req.State.Get(ctx, &prior)...)
 	var key types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("private_key_wo"), &key)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("secrets_wo"), &plan.SecretsWO)...)
 	past, _, diags := recall(ctx, req.Private)
 	resp.Diagnostics.Append(diags...)
 	timeout, diags := plan.Timeouts.Update(ctx, defaultRunTimeout)
@@ -96,6 +98,7 @@ func (d *Deployment) apply(ctx context.Context, plan, prior *deploymentModelV1, 
 	limits, diags := limitsOf(ctx, *plan, nil)
 	how.Protection = limits.Protection
 	how.Digest = plan.Digest.ValueString()
+	how.Secrets = engine.Secrets{Known: true, Version: plan.SecretsVersion.String(), Content: secretsOf(plan.SecretsWO)}
 	out = d.engine().Apply(ctx, before, desired, how)
 	diags.Append(messages(out.Messages)...)
 	return out, diags

@@ -33,6 +33,8 @@ type deploymentModelV1 struct {
 	DriftDetection types.String   `tfsdk:"drift_detection"`
 	Triggers       types.Map      `tfsdk:"triggers"`
 	PrivateKeyWO   types.String   `tfsdk:"private_key_wo"`
+	SecretsWO      types.Map      `tfsdk:"secrets_wo"`
+	SecretsVersion types.Int64    `tfsdk:"secrets_version"`
 	Timeouts       timeouts.Value `tfsdk:"timeouts"`
 	Protect        types.Object   `tfsdk:"protect"`
 	FailureBudget  types.Object   `tfsdk:"failure_budget"`
@@ -88,6 +90,7 @@ func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, 
 		{"site", m.Site, &d.Site}, {"nodes", m.Nodes, &d.Nodes}, {"groups", m.Groups, &d.Groups},
 		{"services", m.Services, &d.Services}, {"overrides", m.Overrides, &d.Overrides}, {"plugins", m.Plugins, &d.Plugins},
 		{"ordering", m.Ordering, &d.Ordering}, {"triggers", m.Triggers, &d.Triggers},
+		{"secrets_version", m.SecretsVersion, &d.SecretsVersion},
 		{"failure_budget", m.FailureBudget, &budget}, {"freeze", m.Freeze, &freeze},
 		{"limit", m.Limit, &limit}, {"approval", m.Approval, &approval},
 		{"approved_batches", m.Approved, &approved},
@@ -131,7 +134,8 @@ func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
 		m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) && m.OnDestroy.Equal(o.OnDestroy) &&
 		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts) &&
 		m.Protect.Equal(o.Protect) && m.FailureBudget.Equal(o.FailureBudget) && m.Freeze.Equal(o.Freeze) &&
-		m.Limit.Equal(o.Limit) && m.Approval.Equal(o.Approval) && m.Approved.Equal(o.Approved)
+		m.Limit.Equal(o.Limit) && m.Approval.Equal(o.Approval) && m.Approved.Equal(o.Approved) &&
+		m.SecretsVersion.Equal(o.SecretsVersion)
 }
 
 // keepSame keeps what the prior state has of objects that only got new attributes, not set, in a later version of
@@ -228,6 +232,17 @@ func textMap(m types.Map) map[string]string {
 	out := make(map[string]string, len(m.Elements()))
 	for key, v := range m.Elements() {
 		out[key] = textOf(v)
+	}
+	return out
+}
+
+// secretsOf returns the content of secrets, without those that are null.
+func secretsOf(m types.Map) map[string]string {
+	out := textMap(m)
+	for name, v := range m.Elements() {
+		if v.IsNull() {
+			delete(out, name)
+		}
 	}
 	return out
 }

@@ -68,7 +68,7 @@ func (m *deploymentModelV1) forReplacement() {
 // save writes state, identity and private state.
 func save(ctx context.Context, state *tfsdk.State, identity *tfsdk.ResourceIdentity, private privateWriter,
 	model deploymentModelV1, remembered engine.State) diag.Diagnostics {
-	model.PrivateKeyWO = types.StringNull()
+	model.PrivateKeyWO, model.SecretsWO = types.StringNull(), types.MapNull(types.StringType)
 	diags := state.Set(ctx, &model)
 	diags.Append(setIdentity(ctx, identity, "site", model.Site)...)
 	diags.Append(remember(ctx, private, remembered)...)

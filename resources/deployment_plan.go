@@ -57,6 +57,15 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	w, known, diags := d.work(ctx, plan, desired, false, prior, past)
 	resp.Diagnostics.Append(diags...)
+	var given types.Map
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("secrets_wo"), &given)...)
+	if known && !resp.Diagnostics.HasError() && !given.IsUnknown() {
+		names := make(map[string]string, len(given.Elements())) // their values may be unknown or other ones in the apply
+		for name := range given.Elements() {
+			names[name] = ""
+		}
+		resp.Diagnostics.Append(messages(engine.Secrets{Content: names}.Missing(w.Site))...)
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}

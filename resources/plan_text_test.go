@@ -631,7 +631,13 @@ func (s *sandbox) companion(status int, args ...string) string {
 
 func (s *sandbox) companionCommand(args ...string) *exec.Cmd {
 	binary := filepath.Join(filepath.Dir(os.Getenv("SLIPWAY_MIRROR")), "terraform-provider-slipway")
-	return exec.CommandContext(s.t.Context(), binary, append(args, "--journal-directory", filepath.Join(s.dir, "journal"))...)
+	cmd := exec.CommandContext(s.t.Context(), binary, append(args, "--journal-directory", filepath.Join(s.dir, "journal"))...)
+	if s.journal != "" {
+		cmd = exec.CommandContext(s.t.Context(), binary, args...)
+		cmd.Env = append(os.Environ(), "SLIPWAY_JOURNAL="+s.journal)
+		cmd.Dir = s.dir // which no Terraform uses
+	}
+	return cmd
 }
 
 // waiting returns the run that waits for approval, once it does.

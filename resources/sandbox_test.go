@@ -25,6 +25,8 @@ type sandbox struct {
 	t    *testing.T
 	dir  string
 	name string
+	// journal is the URL of a database in place of the folder journal
+	journal string
 }
 
 // parallel has the tests that run in parallel: one may have several sandboxes.
@@ -143,7 +145,11 @@ func files(name string, of map[string]string) string {
 // config returns the configuration of a site. services are resource names; more goes into the deployment as it is.
 func (s *sandbox) config(nodes, services []string, resources, more string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "provider \"slipway\" {\n  journal_directory = %q\n}\n", filepath.Join(s.dir, "journal"))
+	attribute, value := "journal_directory", filepath.Join(s.dir, "journal")
+	if s.journal != "" {
+		attribute, value = "journal", s.journal
+	}
+	fmt.Fprintf(&b, "provider \"slipway\" {\n  %s = %q\n}\n", attribute, value)
 	list := make([]string, len(nodes))
 	for i, n := range nodes {
 		fmt.Fprintf(&b, "resource \"slipway_node\" %q {\n  name = %q\n  connect = { transport = \"local\", root = %q }\n}\n", n, n, filepath.Join(s.dir, n))

@@ -56,10 +56,11 @@ func newUnlock(j *journalFlags) *cobra.Command {
 		Short: "Free a site from a run that is gone or hangs",
 		Long: "Free a site from a run that is gone or hangs. The next run does this itself: at once when the process ended on this machine, otherwise after\n" +
 			"30 seconds without a sign of life. A run that gives signs of life keeps its site, unless with --force: it then stops, and what it reached is\n" +
-			"in the ledgers of the nodes.",
+			"in the ledgers of the nodes. --fence is for a journal that is an older copy, when nodes refuse its runs: their errors name the number.",
 		Args: exactly(1, "one site"),
 	}
 	force := cmd.Flags().Bool("force", false, "free the site also from a run that gives signs of life")
+	fence := cmd.Flags().Int64("fence", 0, "give the next lease a higher number than this `NUMBER`")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if j.site != "" && j.site != args[0] {
 			return inputError(fmt.Errorf("--site %q: must be the site to free, or be left out", j.site))
@@ -74,7 +75,7 @@ func newUnlock(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return inputError(err)
 		}
-		holder, err := store.Unlock(cmd.Context(), args[0], *force)
+		holder, err := store.Unlock(cmd.Context(), args[0], *force, *fence)
 		if err := errors.Join(err, store.Close()); err != nil {
 			return err
 		}

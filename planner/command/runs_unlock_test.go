@@ -36,6 +36,18 @@ func TestUnlock(t *testing.T) {
 	if err := w.Finish(t.Context(), "succeeded", ""); !errors.Is(err, journal.ErrFenced) {
 		t.Errorf("the run goes on: %v", err)
 	}
+	if _, err := run(t, "runs", "unlock", "lon1", "--fence", "3000000000000", "--journal-directory", dir); err != nil {
+		t.Error(err)
+	}
+	if w, err = s.Start(t.Context(), journal.Run{ID: "run-3", Site: "lon1"}); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.Fence().Number; n <= 3000000000000 {
+		t.Errorf("fence %d", n)
+	}
+	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+		t.Error(err)
+	}
 	for _, args := range [][]string{{"unlock"}, {"unlock", "a", "b"}, {"unlock", "nope"},
 		{"unlock", "lon1", "--site", "lon2"}} {
 		if _, err := run(t, append(append([]string{"runs"}, args...), "--journal-directory",

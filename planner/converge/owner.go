@@ -30,8 +30,27 @@ func (x *session) checkOwner() *SessionError {
 		"use that, or take it over with --take-over %s", c.Site, whose, now)}
 }
 
-// own records whose the site is.
+// checkFence refuses a lease that a later one has overtaken.
+func (x *session) checkFence() *SessionError {
+	c := x.manifest
+	later, sameLine := x.ledger.Later(c.Site, c.Fence)
+	if later == nil {
+		return nil
+	}
+	text := fmt.Sprintf("another controller took over the site %q on this node (%s); this session of %s was refused and "+
+		"touched nothing. Wait for the other run to end, then apply again", c.Site, later.Holder, c.Fence.Holder)
+	if sameLine {
+		text += fmt.Sprintf(". If no other controller is at work, the journal is an older copy: "+
+			"`terraform-provider-slipway runs unlock %s --fence %d` lets the next run go on", c.Site, later.Number)
+	}
+	return &SessionError{Code: CodeFenced, Message: text}
+}
+
+// own records whose the site is, and the lease.
 func (x *session) own() {
+	if f := x.manifest.Fence; f.Line != "" && !x.ledger.IsLast(x.manifest.Site, f) {
+		x.ledger.Change(ledger.Record{Fence: &ledger.SiteFence{Site: x.manifest.Site, Fence: f}})
+	}
 	if c := x.manifest; x.ledger.Owners[c.Site] != c.Owner {
 		x.ledger.Change(ledger.Record{Owner: &ledger.Owner{Site: c.Site, Lineage: c.Owner}})
 	}

@@ -48,6 +48,9 @@ type Manifest struct {
 	// unless TakeOver names that owner ([Terraform] for a site without one).
 	Owner    string `json:"owner,omitempty"`
 	TakeOver string `json:"take_over,omitempty"`
+	// Fence identifies the lease of the run, empty outside of one. A session whose lease was overtaken on the node, by a
+	// session that changed it with a later one, ends with [CodeFenced] before anything is touched.
+	Fence ledger.Fence `json:"fence,omitzero"`
 	// Items are in the order in which they are handled, except that removals which require nothing trade places among each
 	// other, so that what was applied last goes first.
 	Items []Item `json:"items,omitempty"`
@@ -104,12 +107,23 @@ type Item struct {
 	// RefreshOnly items are in the manifest because another item notifies them: they are not checked or applied, only
 	// refreshed when notified.
 	RefreshOnly bool `json:"refresh_only,omitempty"`
+	// Secrets says whether the parameters have secrets of the deployment, and in which form.
+	Secrets Secrets `json:"secrets,omitempty"`
 	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result says that it
 	// failed.
 	Tolerate bool          `json:"tolerate,omitempty"`
 	Requires []resource.ID `json:"requires,omitempty"` // skipped when one of these failed or was skipped
 	Notifies []resource.ID `json:"notifies,omitempty"` // refreshed when this one changed
 }
+
+// Secrets is the form in which the parameters of an item have secrets of the deployment; empty: there are none.
+type Secrets string
+
+// The forms of secrets.
+const (
+	Resolved   Secrets = "resolved"   // the content itself
+	Referenced Secrets = "referenced" // names and versions, because the controller does not have the content: checks only
+)
 
 // Status is the outcome of one item.
 type Status string
@@ -182,9 +196,11 @@ const (
 	CodeLock     Code = "lock_failed"   // Manifest.Lock failed: no item was touched
 	CodeUnlock   Code = "unlock_failed" // Manifest.Unlock failed: the node stays locked
 	CodeHealth   Code = "unhealthy"     // Manifest.Health failed
+	CodeSecret   Code = "secret"        // the controller does not have a secret that an item refers to
 	CodeNeeds    Code = "needs"         // a program of Manifest.Needs is not on the node
 	CodeTwice    Code = "same_machine"  // the node is the machine of another node of the site, too
 	CodeOwner    Code = "owner"         // the site on the node is that of another state
+	CodeFenced   Code = "fenced"        // another controller took over
 	CodeRestart  Code = "restart"       // the node did not come back from a restart, or must not be restarted
 )
 

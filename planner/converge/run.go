@@ -156,6 +156,9 @@ func (x *session) run(ctx context.Context) *SessionError {
 	if failure := x.checkOwner(); failure != nil {
 		return failure
 	}
+	if failure := x.checkFence(); failure != nil {
+		return failure
+	}
 	if lock != nil {
 		if x.writes() && x.manifest.Mode != Confirm {
 			if failure := x.leftGuard(ctx); failure != nil {

@@ -74,6 +74,17 @@ func (x *session) examineState(ctx context.Context, j *operation) {
 		j.fail(err)
 		return
 	}
+	if j.Secrets == Referenced {
+		known, err := x.compareSecret(j)
+		if err != nil {
+			j.fail(err)
+			return
+		}
+		if !known {
+			j.finish(Unchanged)
+			return
+		}
+	}
 	diffs, err := x.check(ctx, j)
 	if err != nil {
 		j.fail(err)
@@ -206,6 +217,10 @@ func (x *session) recordApplied(ctx context.Context, j *operation, e *ledger.Ent
 	}
 	e.Digest, e.Run, e.Object, e.Guard = j.Digest, x.manifest.Run, j.object, j.Guard()
 	x.find(ctx, j, e)
+	var err error
+	if e.HMAC, err = x.secretMAC(j); err != nil {
+		return err
+	}
 	x.ledger.Change(ledger.Record{Entry: e})
 	return nil
 }
@@ -252,6 +267,9 @@ func (x *session) record(ctx context.Context, j *operation, digest string) error
 		}
 		if digest != "" {
 			x.find(ctx, j, e)
+			if e.HMAC, err = x.secretMAC(j); err != nil {
+				return err
+			}
 		}
 		x.ledger.Change(ledger.Record{Entry: e})
 		return nil

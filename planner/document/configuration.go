@@ -41,7 +41,7 @@ func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 					continue
 				}
 				before := len(r.errs)
-				p := r.parameters(title.value, keyed(at, title.name))
+				p := withSecrets(r.parameters(title.value, keyed(at, title.name)))
 				if r.isUnknown(title.value) || r.live && len(p) == 0 && len(r.errs) > before {
 					continue
 				}
@@ -68,6 +68,22 @@ func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 		}
 	}
 	return out
+}
+
+// withSecrets writes the references to secrets in parameters, `{secret = "name"}`, as the texts that stand for them.
+func withSecrets(p resource.Parameters) resource.Parameters {
+	for name, value := range p {
+		if text, ok := resource.SecretReference(value); ok {
+			p[name] = text
+		}
+		list, _ := value.([]any)
+		for i, e := range list {
+			if text, ok := resource.SecretReference(e); ok {
+				list[i] = text
+			}
+		}
+	}
+	return p
 }
 
 // strictly makes null in what is live an error, in place of something that is left out: an override cannot take a
@@ -140,6 +156,10 @@ var plainInteger = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 func (r *reader) scalar(n, at *yaml.Node, path string) (any, bool) {
 	switch at.ShortTag() {
 	case "!!str":
+		if resource.SecretIn(at.Value) {
+			r.report(n, path, Schema, "contains a text that stands for a secret; write { secret = \"name\" } as the whole value")
+			return nil, false
+		}
 		return at.Value, true
 	case "!!bool":
 		var b bool

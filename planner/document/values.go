@@ -45,7 +45,9 @@ func NewValues(partly bool) *Values {
 // out.
 type Deployment struct {
 	Site, Nodes, Groups, Services, Overrides, Plugins, Ordering, Triggers any
-	Bounds                                                                map[string]any // see [site.Bounds]
+
+	SecretsVersion any            // of the secrets to which parameters refer
+	Bounds         map[string]any // see [site.Bounds]
 }
 
 // Site reads the site of a deployment. Where anything is unknown there is no site to be used. The errors name their
@@ -69,7 +71,31 @@ func (v *Values) Site(d Deployment) (s site.Site, known bool, errs invalid.Error
 	s.Plugins = taken(take, v.Plugins, d.Plugins)
 	s.Ordering = taken(take, v.Ordering, d.Ordering)
 	s.Bounds = taken(take, v.bounds, d.Bounds)
+	if _, unknown := d.SecretsVersion.(resource.Unknown); unknown {
+		return s, false, errs
+	}
+	version := "0"
+	if n, ok := d.SecretsVersion.(int64); ok {
+		version = strconv.FormatInt(n, 10)
+	}
+	for _, service := range s.Services {
+		withSecretsVersion(service.Configuration, version)
+	}
+	for _, o := range s.Overrides {
+		withSecretsVersion(o.Configuration, version)
+	}
 	return s, known, errs
+}
+
+// withSecretsVersion has a configuration's references to secrets name their version.
+func withSecretsVersion(c resource.Configuration, version string) {
+	for _, titles := range c {
+		for title, p := range titles {
+			if len(p.Secrets()) > 0 {
+				titles[title] = p.WithSecretsVersion(version)
+			}
+		}
+	}
 }
 
 func taken[T, V any](take func(bool, invalid.Errors), read func(V) (T, bool, invalid.Errors), value V) T {

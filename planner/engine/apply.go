@@ -63,6 +63,9 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	if out.add(planned.Frozen(planned.Lines())); out.Failed() {
 		return out
 	}
+	if out.add(how.Secrets.Missing(s)); out.Failed() {
+		return out
+	}
 	a := &application{Planned: planned, engine: e, how: how, prior: prior}
 	if prior != nil {
 		a.past = prior.State
@@ -72,7 +75,7 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	if out.Messages = m; m.Failed() {
 		return out
 	}
-	executor := e.Executor()
+	executor := rollout.Executor(secretive{e.Executor(), how.Secrets})
 	a.options = a.rolloutOptions(executor)
 	running := ctx
 	surveying, stop := context.WithCancel(ctx) // nodes that are slow to answer are waited for where they are worked on
@@ -190,7 +193,7 @@ func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options 
 	return rollout.Options{
 		Executor: executor, Recorder: a.writer, Lost: a.writer.Lost(), Decisions: a.writer, RunID: a.id,
 		Departed: departed, GiveUp: a.engine.GiveUp,
-		Owner: a.how.Owner, TakeOver: a.how.TakeOver,
+		Owner: a.how.Owner, TakeOver: a.how.TakeOver, Fence: a.writer.Fence(),
 		Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
 		Caller: promising(a.Site, a.engine.Caller), Now: a.engine.Now,
 		Resolve: func(p *planner.Plan, t task.Task, values rollout.Values) (task.Task, error) {

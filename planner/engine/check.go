@@ -168,7 +168,7 @@ func desired(past State, s *site.Site, cache *Cache) (tasks map[string][]task.Ta
 func (e *Engine) survey(ctx context.Context, s site.Site, items map[string][]converge.Item, past State,
 	how Inspection) map[string]rollout.NodeSurvey {
 	look := func(nodes []site.Node) map[string]rollout.NodeSurvey {
-		executor := e.Executor()
+		executor := rollout.Executor(secretive{e.Executor(), how.Secrets})
 		defer func() { _ = executor.Close() }() // nothing is lost with a connection after its last answer
 		return rollout.Survey(ctx, nodes, items, s.Name, rollout.Options{Executor: executor, Parallelism: how.Parallelism,
 			Owner: how.Owner, TakeOver: how.TakeOver})

@@ -45,7 +45,7 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 	report := rollout.TearDown(ctx, siteName, nodes, rollout.Options{
 		Executor: executor, Recorder: r.writer, Lost: r.writer.Lost(), RunID: r.id,
 		Parallelism: how.Parallelism, GiveUp: e.GiveUp, Now: e.Now,
-		Owner: how.Owner, TakeOver: how.TakeOver,
+		Owner: how.Owner, TakeOver: how.TakeOver, Fence: r.writer.Fence(),
 	})
 	_ = executor.Close() // every answer that counts has been read
 	if report.Status == rollout.StatusSucceeded {

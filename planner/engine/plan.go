@@ -33,6 +33,7 @@ type Settings struct {
 	// Unreached says that the connections are not known as a whole: no node can be reached, and places do not count.
 	Unreached bool
 	Cache     *Cache // of the site; nil caches nothing
+	Secrets   Secrets
 
 	// Owner is the lineage of the state in which the site is remembered; empty: Terraform's. A node on which the site is
 	// that of another state is refused, unless TakeOver names its owner. Plans do not depend on them.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -13,8 +14,33 @@ import (
 const LeaseTime = 30 * time.Second
 
 // ErrFenced means that the run lost its lease: another run took the site over after [LeaseTime] without a heartbeat, or
-// a person freed the site. The run must stop at once.
-var ErrFenced = errors.New("another run took the site over because this one gave no sign of life in time, or the site was freed with `runs unlock`")
+// a person freed the site. The run must stop at once. The error is a [*FencedError].
+var ErrFenced = errors.New("the run lost the lease of its site")
+
+// FencedError is an [ErrFenced] that names the run that has the lease now, or had it last.
+type FencedError struct {
+	Site, Run, Owner string // Run is empty when no run took the site since
+	Since            time.Time
+}
+
+func (e *FencedError) Error() string {
+	if e.Run == "" {
+		return fmt.Sprintf("the site %q was freed with `runs unlock` while this run was at work on it", e.Site)
+	}
+	return fmt.Sprintf("another run took the site %q over, because this one sent no heartbeat in time or the site was "+
+		"freed with `runs unlock`: run %s of %s, running since %s", e.Site, e.Run, e.Owner, e.Since.Format(time.RFC3339))
+}
+
+func (e *FencedError) Is(target error) bool { return target == ErrFenced }
+
+// Fence identifies a lease. Each lease of a journal has a higher number than those before. A journal that was deleted
+// begins another line, with which numbers cannot be compared. The number is the time of the journal's clock in
+// milliseconds where that is higher, so that it rises also after the journal was restored from a backup.
+type Fence struct {
+	Line   string // of numbers; random
+	Number int64
+	Holder string // what messages say of who has the lease
+}
 
 // BusyError means that another run has the lease of the site and still sends heartbeats.
 type BusyError struct {
@@ -105,13 +131,31 @@ func (s *Store) lease(ctx context.Context, tx *sql.Tx, site string) (l lease, pr
 	return l, process, err
 }
 
-// acquire gives the lease of a site to a run and returns its fence, a number that no other lease of the site has.
-func (s *Store) acquire(ctx context.Context, tx *sql.Tx, now time.Time, run Run) (fence int64, err error) {
-	err = tx.QueryRowContext(ctx, `INSERT INTO leases (site, fence, run, owner, heartbeat_at, process)
-		VALUES ($1, 1, $2, $3, $4, $5) ON CONFLICT (site) DO UPDATE SET fence = leases.fence + 1, run = excluded.run,
-		owner = excluded.owner, heartbeat_at = excluded.heartbeat_at, process = excluded.process
-		RETURNING fence`, run.Site, run.ID, run.Owner, now.UnixMilli(), processIdentity()).Scan(&fence)
+// acquire gives the lease of a site to a run and returns its fence.
+func (s *Store) acquire(ctx context.Context, tx *sql.Tx, now time.Time, run Run) (fence Fence, err error) {
+	fence.Holder = fmt.Sprintf("run %s of %s, since %s", run.ID, run.Owner, now.UTC().Format(time.RFC3339))
+	err = tx.QueryRowContext(ctx, `INSERT INTO leases (site, fence, run, owner, heartbeat_at, process, line)
+		VALUES ($1, $4, $2, $3, $4, $5, $6) ON CONFLICT (site) DO UPDATE SET
+		fence = CASE WHEN leases.fence < excluded.fence THEN excluded.fence ELSE leases.fence + 1 END, run = excluded.run,
+		owner = excluded.owner, heartbeat_at = excluded.heartbeat_at, process = excluded.process,
+		line = CASE WHEN leases.line = '' THEN excluded.line ELSE leases.line END
+		RETURNING line, fence`, run.Site, run.ID, run.Owner, now.UnixMilli(), processIdentity(), rand.Text()).
+		Scan(&fence.Line, &fence.Number)
 	return fence, err
+}
+
+// fenced returns why a run has lost its lease.
+func (s *Store) fenced(ctx context.Context, tx *sql.Tx, lost Run) error {
+	e := &FencedError{Site: lost.Site}
+	var since int64
+	err := tx.QueryRowContext(ctx, `SELECT id, owner, started_at FROM runs WHERE site = $1 AND id <> $2 AND started_at >= $3
+		ORDER BY started_at DESC, id DESC LIMIT 1`, lost.Site, lost.ID, lost.Started.UnixMilli()).
+		Scan(&e.Run, &e.Owner, &since)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	e.Since = time.UnixMilli(since)
+	return e
 }
 
 // release frees the site. The fence stays in the row, so that no other lease gets it.
@@ -122,8 +166,13 @@ func (s *Store) release(ctx context.Context, tx *sql.Tx, site string) error {
 
 // Unlock frees a site and returns the run that had its lease, nil when the site was free. When that run still sends
 // heartbeats it fails with a [*BusyError], unless force is set: then the run notices at its next heartbeat and stops.
-func (s *Store) Unlock(ctx context.Context, site string, force bool) (holder *BusyError, err error) {
+// The next lease gets a higher number than fence.
+func (s *Store) Unlock(ctx context.Context, site string, force bool, fence int64) (holder *BusyError, err error) {
 	err = s.whenFree(ctx, site, force, func(tx *sql.Tx, now time.Time, by BusyError) error {
+		if _, err := tx.ExecContext(ctx, "UPDATE leases SET fence = $1 WHERE site = $2 AND fence < $1", fence,
+			site); err != nil {
+			return err
+		}
 		if by.Run == "" {
 			return nil
 		}

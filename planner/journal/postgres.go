@@ -103,6 +103,8 @@ CREATE TABLE service_events (
 CREATE INDEX service_events_by_version ON service_events (service, incarnation, version);
 CREATE TABLE journal (version bigint NOT NULL);
 INSERT INTO journal VALUES (0);
+`, withProcesses + 1: `
+ALTER TABLE leases ADD COLUMN line text NOT NULL DEFAULT ''; -- see Fence; empty: no lease since this migration
 `}
 
 // schemaPrefix is the beginning of the names of schemas with journals; the site follows.

@@ -198,7 +198,7 @@ func TestLostLeaseStopsAQuietRun(t *testing.T) {
 		s := openSite(t, at)
 		s.leaseTime = time.Second
 		w := start(t, s, "run-1")
-		if _, err := openSite(t, at).Unlock(t.Context(), "lon1", true); err != nil {
+		if _, err := openSite(t, at).Unlock(t.Context(), "lon1", true, 0); err != nil {
 			t.Fatal(err)
 		}
 		<-w.Lost()

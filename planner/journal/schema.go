@@ -10,7 +10,7 @@ import (
 
 // newest is the version of the schema that this slipway writes. Both databases count alike; PostgreSQL begins with 4.
 // Journals of users have had the migrations to it, so never change one: append another.
-const newest = 4
+const newest = 5
 
 // The first versions with services, and with the process of a lease.
 const (

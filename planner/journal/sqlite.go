@@ -254,6 +254,8 @@ CREATE INDEX service_events_by_version ON service_events (service, incarnation, 
 ALTER TABLE leases ADD COLUMN process TEXT NOT NULL DEFAULT ''; -- that holds the lease; empty: not known
 `, `
 ALTER TABLE leases DROP COLUMN expires_at;
+`, `
+ALTER TABLE leases ADD COLUMN line TEXT NOT NULL DEFAULT ''; -- see Fence; empty: no lease since this migration
 `}
 
 // foreignError means that a database is not a journal. It names its first tables.

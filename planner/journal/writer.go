@@ -46,7 +46,7 @@ type Run struct {
 type Writer struct {
 	store *Store
 	run   Run
-	fence int64
+	fence Fence
 
 	writing sync.Mutex // one transaction of the run at a time
 	tried   int64      // the heartbeat of a transaction whose end is not known, else 0
@@ -103,6 +103,9 @@ func (s *Store) Start(ctx context.Context, run Run) (*Writer, error) {
 	go w.loop(context.WithoutCancel(ctx))
 	return w, nil
 }
+
+// Fence identifies the lease of the run.
+func (w *Writer) Fence() Fence { return w.fence }
 
 // Lost is closed when a heartbeat finds that the run lost its lease, or that the database was away for too long. The
 // run must stop then. [Writer.Record] without events returns why.
@@ -194,10 +197,10 @@ func (w *Writer) attempt(ctx context.Context, f func(tx *sql.Tx, now time.Time) 
 		switch {
 		case err != nil:
 			return err
-		case l.fence == w.fence && l.heartbeat == w.tried && w.tried != 0:
+		case l.fence == w.fence.Number && l.heartbeat == w.tried && w.tried != 0:
 			return nil
-		case l.fence != w.fence || l.run != w.run.ID:
-			return ErrFenced
+		case l.fence != w.fence.Number || l.run != w.run.ID:
+			return w.store.fenced(ctx, tx, w.run)
 		}
 		w.tried = max(l.heartbeat+1, now.UnixMilli())
 		if _, err := tx.ExecContext(ctx, "UPDATE leases SET heartbeat_at = $1 WHERE site = $2", w.tried,

@@ -34,7 +34,8 @@ type driver struct {
 
 	endings      chan ending
 	losses       chan loss
-	next         run.Event // one that was received, and not handled yet
+	lose         func(loss) // passes a loss on
+	next         run.Event  // one that was received, and not handled yet
 	wake         <-chan time.Time
 	polls        <-chan time.Time // when to look what a person decided
 	decided      []run.Event      // by a person, not handled yet
@@ -67,6 +68,7 @@ func newDriver(ctx context.Context, siteName string, o Options) *driver {
 		Options: o, site: siteName, cancellation: newCancellation(ctx, o.Grace, o.GiveUp),
 		endings: make(chan ending), losses: make(chan loss), lost: map[run.ID]loss{},
 	}
+	d.lose = func(l loss) { d.losses <- l }
 	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Lost, o.Now, d.cancellation.abort)
 	d.reset()
 	return d
@@ -92,6 +94,9 @@ func (d *driver) close() error {
 
 // drive runs the program until the machine says that it is over.
 func (d *driver) drive() *run.Report {
+	if d.Drive != nil {
+		return d.host(context.WithoutCancel(d.cancellation.stopping))
+	}
 	m := run.New(d.program)
 	if d.Decisions != nil {
 		ticker := time.NewTicker(pollInterval)
@@ -257,17 +262,28 @@ type session struct {
 	values Values        // what callbacks have returned by now; not changed
 }
 
-// start starts a session or a callback.
-func (d *driver) start(c run.Command) {
+// prepared returns a session or a callback that is to start.
+func (d *driver) prepared(c run.Command) session {
 	s := session{Command: c, node: d.nodes[c.Node], tasks: d.tasks(c), values: d.report.Values}
 	if c.Session.Kind != run.TearDown && c.Session.Kind != run.Check && !d.actionsKnown[c.Node] {
 		s.begins = d.actions[c.Node]
 	}
+	return s
+}
+
+// within returns the context of a session that may take so long.
+func (d *driver) within(c run.Command, limit time.Duration) (context.Context, context.CancelFunc) {
 	base := d.cancellation.running
 	if c.ID.Purpose == run.UnlockAfter {
 		base = d.cancellation.unlocking
 	}
-	ctx, cancel := context.WithTimeoutCause(base, c.Until.Sub(d.Now()), c.Limit)
+	return context.WithTimeoutCause(base, limit, c.Limit)
+}
+
+// start starts a session or a callback.
+func (d *driver) start(c run.Command) {
+	s := d.prepared(c)
+	ctx, cancel := d.within(c, c.Until.Sub(d.Now()))
 	go func() {
 		defer cancel()
 		if take := d.runs(ctx, s); take != nil {

@@ -145,7 +145,8 @@ func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c
 		waiting, cancel = context.WithTimeout(ctx, limit)
 	}
 	defer cancel()
-	look := converge.Manifest{Protocol: converge.Protocol, Site: c.Site, Run: c.Run, Mode: converge.Prepare}
+	look := converge.Manifest{Protocol: converge.Protocol, Site: c.Site, Run: c.Run, Fence: c.Fence,
+		Mode: converge.Prepare}
 	last := "nobody asked it yet"
 	for {
 		pause := time.NewTimer(restartPause)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -211,5 +212,77 @@ func TestActionsOfLocalNodes(t *testing.T) {
 		if digest != run.want || !there || reached != (run.want != "") {
 			t.Errorf("run %s: digest %q, want %q\n%s", run.id, digest, run.want, report)
 		}
+	}
+}
+
+// A controller that stalls, and whose site another one takes over, changes nothing any more, however late it wakes up.
+func TestStalledControllerIsRefusedByTheNodes(t *testing.T) {
+	s := site.Site{Name: "lon1"}
+	roots := map[string]string{}
+	for _, name := range []string{"a", "b"} {
+		roots[name] = t.TempDir()
+		write(t, roots[name], "/etc/b", "mine\n") // there before slipway
+		s.Nodes = append(s.Nodes, site.Node{Name: name,
+			Connection: site.Connection{Transport: "local", Root: roots[name]}})
+	}
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := journal.Open(t.Context(), journal.File(t.TempDir(), s.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // temporary
+	start := func(id string) (*journal.Writer, rollout.Options) {
+		t.Helper()
+		w, err := store.Start(t.Context(), journal.Run{ID: id, Site: s.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A diary takes events of the one that lost its lease, as a journal does until the lease is lost.
+		return w, rollout.Options{Executor: rollout.NewInProcess(), Recorder: &diary{}, RunID: id, Fence: w.Fence()}
+	}
+	lost, stalled := start("r1")
+	if _, err := store.Unlock(t.Context(), s.Name, true, 0); err != nil {
+		t.Fatal(err)
+	}
+	w, next := start("r2")
+	if r, err := rollout.Run(t.Context(), s, p, next); err != nil || r.Status != rollout.StatusSucceeded {
+		t.Fatalf("error %v\n%s", err, r)
+	}
+	for _, root := range roots {
+		write(t, root, "/etc/a", "later\n")
+	}
+	refused := func(what, node string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "another controller took over") ||
+			!strings.Contains(err.Error(), "run r2 of ") || read(t, roots[node], "/etc/a") != "later\n" {
+			t.Errorf("%s: node %s: %v", what, node, err)
+		}
+	}
+	r, err := rollout.Run(t.Context(), s, p, stalled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, node := range r.Nodes {
+		refused("run", name, node.Error)
+	}
+	for name, node := range rollout.TearDown(t.Context(), s.Name, s.Nodes, stalled).Nodes {
+		refused("tear-down", name, node.Error)
+	}
+	for name, found := range rollout.Survey(t.Context(), s.Nodes, nil, s.Name, rollout.Options{Executor: next.Executor}) {
+		if found.Error != nil {
+			t.Errorf("a plan, which has no lease: node %s: %v", name, found.Error)
+		}
+	}
+	if r := rollout.TearDown(t.Context(), s.Name, s.Nodes, next); r.Status != rollout.StatusSucceeded {
+		t.Errorf("%s", r)
+	}
+	if err := errors.Join(w.Finish(t.Context(), "succeeded", ""), stalled.Executor.Close(), next.Executor.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := lost.Finish(t.Context(), "succeeded", ""); !errors.Is(err, journal.ErrFenced) {
+		t.Error(err)
 	}
 }

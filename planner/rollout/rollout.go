@@ -54,6 +54,7 @@ type Options struct {
 	Parallelism int             // active nodes at once; 0 is 10
 	Owner       string          // lineage of the state that has the site; empty for Terraform's (converge.Manifest)
 	TakeOver    string          // the owner from which the site is taken over
+	Fence       journal.Fence   // of the lease of the run
 	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other, share no node
 	// and have no tasks that require each other's or read what their callbacks return ([planner.Group.After]); 0 is 1.
 	ParallelGroups int
@@ -73,6 +74,9 @@ type Options struct {
 	// Next plans what follows a pass of the run: a rollback of services, for example; nil: nothing. last is the report of
 	// that pass, and whole that of all passes.
 	Next func(last, whole Report) *Pass
+	// Drive drives the machine of the run to its end, see [Hosted]; nil: this package does. An error means that it could
+	// not, and ends the run.
+	Drive func(context.Context, *Hosted) error
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this
 	// run yielded before. It is called for many tasks at once and must not change t or values; its error must not hold
 	// a value. nil: the plan has no such task.

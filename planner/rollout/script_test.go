@@ -52,12 +52,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	events [KIND...], sessions, nodes, widest KIND, locks, calls, values, needs
 //	begins                          sessions that name actions to begin
 //	begun                           what the ledgers of the nodes call begun
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, nil) }
+
+// TestScriptsOnTemporal runs the same scenarios, and expects the same, with the machine in a workflow.
+func TestScriptsOnTemporal(t *testing.T) { scripts(t, onTemporal()) }
+
+func scripts(t *testing.T, drive func(context.Context, *rollout.Hosted) error) {
 	testscript.RunT(shim{t}, testscript.Params{
 		Dir:           "testdata",
 		UpdateScripts: os.Getenv("UPDATE") != "",
 		Setup: func(e *testscript.Env) error {
-			e.Values[scene{}] = &stage{t: e.T().(shim).T}
+			e.Values[scene{}] = &stage{t: e.T().(shim).T, drive: drive}
 			seed, err := os.ReadFile("testdata/seed.yaml")
 			if err != nil {
 				return err
@@ -124,6 +129,7 @@ type stage struct {
 	cut     *time.Duration // when the caller's context ends
 	report  rollout.Report
 	persons *persons // nil: nobody decides anything
+	drive   func(context.Context, *rollout.Hosted) error
 }
 
 // persons are what persons decide about a run.
@@ -209,7 +215,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	decoder.KnownFields(true)
 	ts.Check(decoder.Decode(&doc))
 	s := on(ts)
-	*s = stage{t: s.t, was: map[string]string{}, fake: newFaulty(), diary: &diary{}, run: "r1",
+	*s = stage{t: s.t, drive: s.drive, was: map[string]string{}, fake: newFaulty(), diary: &diary{}, run: "r1",
 		site: site.Site{Name: "lon1"}}
 	s.operator = &operator{faults: map[string]string{}, yields: map[string]map[string]any{}}
 	idle := map[string]bool{}
@@ -377,7 +383,7 @@ func (s *stage) bubble(args []string, work func(context.Context, rollout.Options
 	}
 	o := rollout.Options{
 		Machines: rollout.NewMachines(known),
-		Executor: s.fake, Recorder: s.diary, RunID: s.run, Departed: s.departed, Caller: s.operator, Resolve: late,
+		Executor: s.fake, Recorder: s.diary, RunID: s.run, Departed: s.departed, Caller: s.operator, Resolve: late, Drive: s.drive,
 	}
 	if len(args) > 0 {
 		o.Parallelism, _ = strconv.Atoi(args[0])

@@ -144,8 +144,8 @@ func TestRepair(t *testing.T) {
 	before, nodes := w.state(of...), w.tree()
 	w.write("nodes/cmp12/etc/motd", []byte("changed\n"), 0o644)
 	w.apply(0)
-	// Besides the run, an entry that is written anew notes that its object was there.
-	run := regexp.MustCompile(`"run":"[^"]*"|"generation":\d+|,"there":true`)
+	// Besides the run and its lease, an entry that is written anew notes that its object was there.
+	run := regexp.MustCompile(`"run":"[^"]*"|"generation":\d+|,"there":true|,"fences":{"folders":\[{[^]]*\]}`)
 	text := func(tree []entry) (s string) {
 		for _, e := range tree {
 			s += run.ReplaceAllString(fmt.Sprintln(e.mode, e.name, e.target, e.content), "")
@@ -219,12 +219,12 @@ func (w *workspace) state(without ...string) string {
 }
 
 // dropAdded removes what a later slipway adds to the resources of a state, once and as null: attributes of rolling,
-// what a group does when its criteria cannot be met, and what bounds a run.
+// what a group does when its criteria cannot be met, what bounds a run, and secrets.
 // A deployment keeps what it has of them.
 func dropAdded(attributes any) {
 	of, _ := attributes.(map[string]any)
 	for _, name := range []string{"on_shortfall", "failure_budget", "freeze", "limit", "maintenance", "approval",
-		"approved_batches"} {
+		"approved_batches", "secrets_wo", "secrets_version"} {
 		if value, there := of[name]; there && value == nil {
 			delete(of, name)
 		}

@@ -38,6 +38,8 @@ type Ledger struct {
 	Noop map[string]map[resource.ID]string `json:"noop,omitempty"`
 	// Owners says for each site the lineage of the state that has it. A site that Terraform manages has none.
 	Owners map[string]string `json:"owners,omitempty"`
+	// Fences has for each site the last lease of each line whose sessions wrote here, in the order in which they came.
+	Fences map[string][]Fence `json:"fences,omitempty"`
 	// Images are what was there before the changes of a site's last run that is to be restorable, in the order of the
 	// changes.
 	Images []*Image `json:"images,omitempty"`
@@ -69,6 +71,8 @@ type Entry struct {
 	// There says that the object was on the node when the resource was applied last, so that its undo reports when others
 	// have taken it away. It stays false for types whose objects cannot be looked for.
 	There bool `json:"there,omitempty"`
+	// HMAC is that of the content that a secret gave, with the node's own key; empty where none did.
+	HMAC string `json:"hmac,omitempty"`
 	// Requires lists what the resource has required so far: it is undone before that.
 	Requires []resource.ID `json:"requires,omitempty"`
 
@@ -94,22 +98,23 @@ func (e *Entry) Key() Key { return Key{e.Site, e.ID} }
 // Record is one change of the ledger. It says how things are afterwards, so it may be replayed. Exactly one field is
 // set, besides Was.
 type Record struct {
-	Entry     *Entry    `json:"entry,omitempty"` // it is there in this form
-	Was       *Key      `json:"was,omitempty"`   // with Entry: it takes the place of this one
-	Drop      *Key      `json:"drop,omitempty"`  // the entry is not there, nor a refresh pending for it
-	Pending   *Key      `json:"owe,omitempty"`   // a refresh is pending
-	Refreshed *Key      `json:"settle,omitempty"`
-	Lock      *SiteLock `json:"lock,omitempty"`
-	Unlock    string    `json:"unlock,omitempty"` // a site
-	Made      []string  `json:"made,omitempty"`
-	Noop      *Noop     `json:"noop,omitempty"`
-	Left      string    `json:"left,omitempty"` // a directory
-	Gone      string    `json:"gone,omitempty"` // a directory is not left any more
-	Owner     *Owner    `json:"owner,omitempty"`
-	Image     *Image    `json:"image,omitempty"`    // it was taken
-	Restored  *Image    `json:"restored,omitempty"` // the ledger is as it was then
-	PutBack   *PutBack  `json:"put_back,omitempty"`
-	Forget    string    `json:"forget,omitempty"` // a site, of which no image is needed any more
+	Entry     *Entry     `json:"entry,omitempty"` // it is there in this form
+	Was       *Key       `json:"was,omitempty"`   // with Entry: it takes the place of this one
+	Drop      *Key       `json:"drop,omitempty"`  // the entry is not there, nor a refresh pending for it
+	Pending   *Key       `json:"owe,omitempty"`   // a refresh is pending
+	Refreshed *Key       `json:"settle,omitempty"`
+	Lock      *SiteLock  `json:"lock,omitempty"`
+	Unlock    string     `json:"unlock,omitempty"` // a site
+	Made      []string   `json:"made,omitempty"`
+	Noop      *Noop      `json:"noop,omitempty"`
+	Left      string     `json:"left,omitempty"` // a directory
+	Gone      string     `json:"gone,omitempty"` // a directory is not left any more
+	Owner     *Owner     `json:"owner,omitempty"`
+	Fence     *SiteFence `json:"fence,omitempty"`
+	Image     *Image     `json:"image,omitempty"`    // it was taken
+	Restored  *Image     `json:"restored,omitempty"` // the ledger is as it was then
+	PutBack   *PutBack   `json:"put_back,omitempty"`
+	Forget    string     `json:"forget,omitempty"` // a site, of which no image is needed any more
 }
 
 // PutBack says that a guarded change was put back, or with an empty guard that this need not be known any more.
@@ -188,6 +193,8 @@ func (l *Ledger) apply(r Record) {
 			l.Owners = map[string]string{}
 		}
 		l.Owners[r.Owner.Site] = r.Owner.Lineage
+	case r.Fence != nil:
+		l.recordFence(*r.Fence)
 	case r.Image != nil:
 		l.Images = append(l.Images, r.Image)
 	case r.Restored != nil:

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -108,10 +109,45 @@ func credential(name string) (*syscall.Credential, error) {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
-// Up starts the server after [Cluster.Stop] and waits until it answers.
-func (c *Cluster) Up() error {
-	return c.do("pg_ctl", "start", "--wait", "--silent", "--pgdata="+c.data(), "--log="+filepath.Join(c.dir, "log"),
-		"--options=-c listen_addresses= -c fsync=off -c unix_socket_directories="+c.dir)
+// Up starts the server after [Cluster.Stop] and waits until it answers. Settings, NAME=VALUE, are added to its own.
+func (c *Cluster) Up(settings ...string) error {
+	options := "--options=-c listen_addresses= -c fsync=off -c unix_socket_directories=" + c.dir
+	for _, s := range settings {
+		options += " -c " + s
+	}
+	return c.do("pg_ctl", "start", "--wait", "--silent", "--pgdata="+c.data(), "--log="+filepath.Join(c.dir, "log"), options)
+}
+
+// UpWithTLS starts the server anew, on a port of the loopback interface too, where it requires TLS with a certificate.
+func (c *Cluster) UpWithTLS(certFile, keyFile string) (port string, err error) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err = net.SplitHostPort(free.Addr().String())
+	if err := errors.Join(err, free.Close(), c.Stop()); err != nil {
+		return "", err
+	}
+	for name, content := range map[string]string{"cert.pem": certFile, "key.pem": keyFile} {
+		text, err := os.ReadFile(content)
+		if err != nil {
+			return "", err
+		}
+		file := filepath.Join(c.data(), name)
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return "", err
+		}
+		if c.run != nil {
+			if err := os.Chown(file, int(c.run.Uid), int(c.run.Gid)); err != nil {
+				return "", err
+			}
+		}
+	}
+	access := "local all all scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256\n"
+	if err := os.WriteFile(filepath.Join(c.data(), "pg_hba.conf"), []byte(access), 0o600); err != nil {
+		return "", err
+	}
+	return port, c.Up("listen_addresses=127.0.0.1", "port="+port, "ssl=on", "ssl_cert_file=cert.pem", "ssl_key_file=key.pem")
 }
 
 // Stop ends the server and all connections at once, as a restart of a database does.

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Secrets are what a deployment's secrets_wo has. They are resolved when a manifest is sent, and are nowhere else.
+type Secrets struct {
+	Version string
+	Known   bool // false at refresh and destroy: Terraform does not give them
+	Content map[string]string
+}
+
+// Missing returns an error for each secret to which the configuration of a site refers and that has no name here, or in
+// a parameter that takes none.
+func (s Secrets) Missing(of site.Site) (errs Messages) {
+	look := func(what, name string, c resource.Configuration) {
+		for typ, titles := range c {
+			for title, p := range titles {
+				for parameter, value := range p {
+					if (typ != "file" || parameter != "content") && len(resource.Parameters{parameter: value}.Secrets()) > 0 {
+						errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A parameter takes no secret",
+							Detail: fmt.Sprintf("%s %q: %s: %s must not be a secret; only the content of a file can be one", what,
+								name, resource.MakeID(typ, title), parameter)})
+					}
+				}
+				for _, secret := range p.Secrets() {
+					if _, ok := s.Content[secret]; !ok {
+						errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A secret is missing",
+							Detail: fmt.Sprintf("%s %q: %s refers to the secret %q, which secrets_wo does not have%s", what, name,
+								resource.MakeID(typ, title), secret, resource.Choices(secret, slices.Sorted(maps.Keys(s.Content))))})
+					}
+				}
+			}
+		}
+	}
+	for _, service := range of.Services {
+		look("service", service.Name, service.Configuration)
+	}
+	for _, o := range of.Overrides {
+		look("override", o.Name, o.Configuration)
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errs
+}
+
+// secretive is an executor that puts the content of secrets into manifests.
+type secretive struct {
+	rollout.Executor
+	secrets Secrets
+}
+
+// Converge resolves what the items refer to. Nothing is sent when a secret is missing; a check that has none at all
+// sends the references, and the node compares with what it recorded.
+func (e secretive) Converge(ctx context.Context, node site.Node, m converge.Manifest,
+	each func(converge.Result)) (converge.Summary, error) {
+	items := slices.Clone(m.Items)
+	for i, item := range items {
+		if item.Remove || len(item.Parameters.Secrets()) == 0 {
+			continue
+		}
+		if items[i].Secrets = converge.Referenced; !e.secrets.Known && m.Mode == converge.Check {
+			continue
+		}
+		resolved, missing := item.Parameters.Resolve(e.secrets.Version, e.secrets.Content)
+		if len(missing) > 0 {
+			return converge.Summary{}, &converge.SessionError{Code: converge.CodeSecret, Message: fmt.Sprintf(
+				"%s needs the secret %s, which secrets_wo does not have; add it, or change the version", item.ID(),
+				strings.Join(missing, ", "))}
+		}
+		items[i].Parameters, items[i].Secrets = resolved, converge.Resolved
+	}
+	m.Items = items
+	return e.Executor.Converge(ctx, node, m, each)
+}

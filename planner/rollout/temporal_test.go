@@ -1,0 +1,28 @@
+package rollout_test
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/temporal"
+)
+
+// onTemporal returns what drives a run in the test environment of Temporal's SDK, by the clock of the caller's bubble.
+func onTemporal() func(context.Context, *rollout.Hosted) error {
+	return func(_ context.Context, h *rollout.Hosted) error {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(slog.New(slog.DiscardHandler))
+		env := suite.NewTestWorkflowEnvironment()
+		env.SetStartTime(time.Now())
+		env.SetTestTimeout(1000 * time.Hour)
+		runs := &temporal.Runs{}
+		defer runs.Host(h)()
+		runs.Register(env)
+		env.ExecuteWorkflow(temporal.RunName, temporal.Input{Run: h.Run()})
+		return env.GetWorkflowError()
+	}
+}

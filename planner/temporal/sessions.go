@@ -1,0 +1,65 @@
+package temporal
+
+import (
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/slipway/terraform-provider-slipway/planner/run"
+)
+
+const abandon = enums.PARENT_CLOSE_POLICY_ABANDON
+
+// sessionsInput is the input of Sessions.
+type sessionsInput struct {
+	Run      string
+	Sessions []started
+}
+
+// started is a session that is to run.
+type started struct {
+	ID    run.ID
+	Limit time.Duration // when it is given up
+}
+
+// endGrace is how long a session may take to end when its limit is over: a grace and an unlock come after it.
+const endGrace = 10 * time.Minute
+
+// Sessions is the child workflow that runs sessions. Each is tried once: what may have run is not run again, unless the
+// machine says so.
+func Sessions(ctx workflow.Context, in sessionsInput) error {
+	parent := workflow.GetInfo(ctx).ParentWorkflowExecution.ID
+	selector := workflow.NewSelector(ctx)
+	var ends []end
+	running := 0
+	for len(in.Sessions) > 0 || running > 0 {
+		for len(in.Sessions) > 0 && running < mostAtOnce {
+			s := in.Sessions[0]
+			in.Sessions = in.Sessions[1:]
+			running++
+			ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+				StartToCloseTimeout: s.Limit + endGrace, HeartbeatTimeout: heartbeatLimit,
+				RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+			f := workflow.ExecuteActivity(ctx, activities.Session, in.Run, s.ID)
+			selector.AddFuture(f, func(f workflow.Future) {
+				running--
+				e := end{ID: s.ID}
+				if err := f.Get(ctx, &e.Lost); err != nil {
+					e.Failed = err.Error()
+				}
+				ends = append(ends, e)
+			})
+		}
+		for selector.Select(ctx); selector.HasPending(); {
+			selector.Select(ctx)
+		}
+		report := workflow.SignalExternalWorkflow(ctx, parent, "", endedSignal, ends)
+		ends = nil
+		if err := report.Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Warn("the run is over before its sessions", "error", err)
+		}
+	}
+	return nil
+}

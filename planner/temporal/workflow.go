@@ -1,0 +1,303 @@
+// Package temporal drives the state machine of a run in a Temporal workflow (design.md 11). The workflow decides, with
+// planner/run and nothing else; activities execute its commands and run its sessions, in the process that has the run
+// ([rollout.Hosted]). Payloads are ids and what the machine says: parameters, templates and secrets stay there.
+//
+//	Run        the workflow of a run. It continues as new with a snapshot of the machine before its history is too long
+//	Sessions   a child workflow: up to 1,000 sessions, 500 at once; it reports their ends to Run by signal
+//	Activities what both call
+package temporal
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/slipway/terraform-provider-slipway/planner/run"
+)
+
+// Version is that of the workflows, and part of their names. It rises when equal events give other commands than
+// before: a run that an older version started ends with that version.
+const Version = 1
+
+// The names of the workflows and of their signals.
+var (
+	RunName      = fmt.Sprintf("slipway-run-v%d", Version)
+	SessionsName = fmt.Sprintf("slipway-sessions-v%d", Version)
+)
+
+const (
+	endedSignal = "ended" // of []end
+	// StopSignal stops a run: nothing is started any more, except what unlocks a node.
+	StopSignal = "stop"
+)
+
+// Limits of workflows (design.md 11).
+const (
+	mostSessions = 1000 // of a child workflow
+	mostAtOnce   = 500  // of them
+)
+
+// Input is the input of Run.
+type Input struct {
+	Run       string
+	Handled   int        // so many steps of one workflow run before it continues as new; 0: as the server advises
+	Continued *Continued // nil: the run starts
+}
+
+// Continued is the state of a run that continues as new.
+type Continued struct {
+	Snapshot []byte // of the machine
+	Steps    int
+	Children int
+	Decided  int
+	Commands []command // not executed yet
+	Ended    []end     // not handled yet
+	At       time.Time // of the last event
+	Wake     time.Time
+	Stop     bool // asked for, and not passed on yet
+	Stopped  bool
+	GaveUp   bool
+	Twice    []string
+}
+
+// end is the end of a session, as its child workflow reports it.
+type end struct {
+	ID     run.ID
+	Lost   bool   // before it started anything
+	Failed string // its worker is gone: nobody knows what it did
+}
+
+// driving is a run in one workflow run.
+type driving struct {
+	Continued
+	in      Input
+	machine *run.Machine
+	clock   time.Time // of the process that has the run, when the workflow's was read
+	read    time.Time
+	steps   int // of this workflow run
+	over    bool
+
+	selector workflow.Selector
+	timer    workflow.CancelFunc
+	woken    bool
+	decided  []run.Event
+}
+
+// Run is the workflow of a run.
+func Run(ctx workflow.Context, in Input) error {
+	d := &driving{in: in, selector: workflow.NewSelector(ctx)}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: time.Hour, HeartbeatTimeout: heartbeatLimit,
+		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second}})
+	var begun begun
+	if err := workflow.ExecuteActivity(ctx, activities.Program, in.Run).Get(ctx, &begun); err != nil {
+		return err
+	}
+	if in.Continued == nil {
+		d.machine, d.Twice = run.New(begun.Program), begun.State.Twice
+		d.setClock(ctx, begun.State.Now)
+		d.stop(ctx, begun.State)
+		d.handle(ctx, run.Event{Kind: run.Begin})
+	} else {
+		d.Continued = *in.Continued
+		d.Snapshot = nil
+		m, err := run.Restore(begun.Program, in.Continued.Snapshot)
+		if err != nil {
+			return temporal.NewNonRetryableApplicationError(err.Error(), "snapshot", err)
+		}
+		d.machine = m
+		d.setClock(ctx, begun.State.Now)
+		d.setTimer(ctx)
+	}
+	d.selector.AddReceive(workflow.GetSignalChannel(ctx, endedSignal), func(c workflow.ReceiveChannel, _ bool) {
+		var ends []end
+		c.Receive(ctx, &ends)
+		d.Ended = append(d.Ended, ends...)
+	})
+	d.selector.AddReceive(workflow.GetSignalChannel(ctx, StopSignal), func(c workflow.ReceiveChannel, _ bool) {
+		c.Receive(ctx, nil)
+		d.Stop = true
+	})
+	d.watch(ctx)
+	return d.drive(ctx)
+}
+
+// drive runs the machine until it says that the run is over, or continues as new.
+func (d *driving) drive(ctx workflow.Context) error {
+	for {
+		for d.selector.HasPending() || !d.ready() {
+			d.selector.Select(ctx)
+		}
+		if d.steps > 0 && (workflow.GetInfo(ctx).GetContinueAsNewSuggested() || d.steps == d.in.Handled) {
+			return d.goOn(ctx)
+		}
+		if err := d.step(ctx); err != nil || d.over {
+			return err
+		}
+	}
+}
+
+// ready reports whether there is something to do.
+func (d *driving) ready() bool {
+	return len(d.Commands)+len(d.Ended)+len(d.decided) > 0 || d.woken || d.Stop
+}
+
+// goOn continues as new.
+func (d *driving) goOn(ctx workflow.Context) (err error) {
+	d.events(ctx)
+	if d.Snapshot, err = d.machine.Snapshot(); err != nil {
+		return temporal.NewNonRetryableApplicationError(err.Error(), "snapshot", err)
+	}
+	next := d.in
+	next.Continued = &d.Continued
+	return workflow.NewContinueAsNewError(ctx, RunName, next)
+}
+
+// step has commands executed and takes what came of sessions.
+func (d *driving) step(ctx workflow.Context) error {
+	commands, ends := d.Commands, d.Ended
+	s := step{Run: d.in.Run, Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop}
+	d.Commands, d.Ended, d.Stop = nil, nil, false
+	var starts []started
+	for _, c := range commands {
+		switch c.Kind {
+		case run.Start:
+			starts = append(starts, started{c.ID, c.Until.Sub(s.At)})
+		case run.Settle: // its end is asked for once more
+			starts = append(starts, started{c.ID, time.Hour})
+		}
+		d.over = d.over || c.Kind == run.Finish
+	}
+	for _, e := range ends {
+		switch {
+		case e.Failed != "":
+			return temporal.NewNonRetryableApplicationError("the worker that has the run is gone: "+e.Failed, "worker", nil)
+		case !e.Lost:
+			s.Ended = append(s.Ended, e.ID)
+		}
+	}
+	var out stepped
+	if err := workflow.ExecuteActivity(ctx, activities.Step, s).Get(ctx, &out); err != nil || d.over {
+		return err
+	}
+	d.Steps, d.steps, d.Twice = d.Steps+1, d.steps+1, out.Twice
+	d.setClock(ctx, out.Now)
+	for chunk := range slices.Chunk(starts, mostSessions) {
+		if err := d.start(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	d.stop(ctx, out)
+	if out.Planned {
+		last := commands[len(commands)-1]
+		d.handle(ctx, run.Event{Kind: run.Planned, ID: last.ID, Program: out.Program})
+	}
+	for i, r := range out.Results {
+		d.handle(ctx, run.Event{Kind: run.Ended, ID: s.Ended[i], Result: r.result()})
+	}
+	for _, e := range ends {
+		if e.Lost {
+			d.handle(ctx, run.Event{Kind: run.Lost, ID: e.ID})
+		}
+	}
+	d.events(ctx)
+	return nil
+}
+
+// events handles what came without a step.
+func (d *driving) events(ctx workflow.Context) {
+	if d.woken {
+		d.woken = false
+		d.handle(ctx, run.Event{Kind: run.Woken})
+	}
+	decided := d.decided
+	d.decided = nil
+	for _, e := range decided {
+		d.handle(ctx, e)
+	}
+}
+
+// stop lets the machine know that the run is stopped.
+func (d *driving) stop(ctx workflow.Context, s stepped) {
+	if s.Stopped && !d.Stopped {
+		d.Stopped = true
+		d.handle(ctx, run.Event{Kind: run.Stop})
+	}
+	if s.GaveUp && !d.GaveUp {
+		d.GaveUp = true
+		d.handle(ctx, run.Event{Kind: run.GiveUp})
+	}
+}
+
+// handle gives an event to the machine.
+func (d *driving) handle(ctx workflow.Context, e run.Event) {
+	e.Twice = d.Twice
+	for _, c := range d.machine.Handle(e, d.now(ctx)) {
+		if c.Kind == run.Wake {
+			d.Wake = c.Until
+			d.setTimer(ctx)
+			continue
+		}
+		d.Commands = append(d.Commands, commandOf(c))
+	}
+}
+
+// setClock sets the clock of the machine to that of the process that has the run, which also gives events their times.
+func (d *driving) setClock(ctx workflow.Context, clock time.Time) {
+	d.clock, d.read = clock, workflow.Now(ctx)
+}
+
+// now is the time of the machine. It never decreases.
+func (d *driving) now(ctx workflow.Context) time.Time {
+	if now := d.clock.Add(workflow.Now(ctx).Sub(d.read)); now.After(d.At) {
+		d.At = now
+	}
+	return d.At
+}
+
+// setTimer sets the timer of the machine, instead of the one before.
+func (d *driving) setTimer(ctx workflow.Context) {
+	if d.timer != nil {
+		d.timer()
+	}
+	if d.Wake.IsZero() {
+		return
+	}
+	ctx, d.timer = workflow.WithCancel(ctx)
+	d.selector.AddFuture(workflow.NewTimer(ctx, d.Wake.Sub(d.now(ctx))), func(f workflow.Future) {
+		if f.Get(ctx, nil) == nil {
+			d.woken, d.Wake, d.timer = true, time.Time{}, nil
+		}
+	})
+}
+
+// watch waits for what persons decide.
+func (d *driving) watch(ctx workflow.Context) {
+	ctx = workflow.WithStartToCloseTimeout(ctx, watchTime+time.Hour)
+	f := workflow.ExecuteActivity(ctx, activities.Watch, d.in.Run, d.Decided)
+	d.selector.AddFuture(f, func(f workflow.Future) {
+		var w watched
+		switch err := f.Get(ctx, &w); {
+		case err != nil: // the next step finds out why
+		case w.Stopped:
+			d.Stop = !d.Stopped
+		default:
+			d.setClock(ctx, w.Now)
+			d.decided, d.Decided = append(d.decided, w.Events...), d.Decided+len(w.Events)
+			d.watch(ctx)
+		}
+	})
+}
+
+// start starts sessions in a child workflow, which goes on when this workflow continues as new.
+func (d *driving) start(ctx workflow.Context, s []started) error {
+	d.Children++
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:        fmt.Sprintf("%s/%d", workflow.GetInfo(ctx).WorkflowExecution.ID, d.Children),
+		ParentClosePolicy: abandon})
+	child := workflow.ExecuteChildWorkflow(ctx, SessionsName, sessionsInput{d.in.Run, s})
+	return child.GetChildWorkflowExecution().Get(ctx, nil)
+}
