@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // A session whose lease was overtaken on the node is refused before anything is touched; no new lease ever is.
@@ -93,4 +94,17 @@ func TestFenceIsInTheLog(t *testing.T) {
 		t.Errorf("%+v", now.Fences)
 	}
 	_ = l.Close()
+}
+
+// A node on which nothing was done yet has no ledger after it is prepared for a run with actions.
+func TestPrepareLeavesNoFence(t *testing.T) {
+	b := newBench(t)
+	if _, err := b.MakeHome(); err != nil {
+		t.Fatal(err)
+	}
+	_, summary := b.session(t.Context(), Manifest{Mode: Prepare, Begins: []resource.ID{"exec[a]"},
+		Fence: ledger.Fence{Line: "A", Number: 1, Holder: "run A1"}})
+	if tree := fmt.Sprint(b.tree()); summary.Error != nil || strings.Contains(tree, "ledger") {
+		t.Errorf("%v\n%s", summary.Error, tree)
+	}
 }
