@@ -46,9 +46,11 @@ func (x *session) checkFence() *SessionError {
 	return &SessionError{Code: CodeFenced, Message: text}
 }
 
-// own records whose the site is, and the lease.
+// own records whose the site is, and the lease. A node that is prepared, and has nothing of any site, stays without a
+// ledger.
 func (x *session) own() {
-	if f := x.manifest.Fence; f.Line != "" && !x.ledger.IsLast(x.manifest.Site, f) {
+	bare := x.manifest.Mode == Prepare && x.ledger.Empty()
+	if f := x.manifest.Fence; f.Line != "" && !bare && !x.ledger.IsLast(x.manifest.Site, f) {
 		x.ledger.Change(ledger.Record{Fence: &ledger.SiteFence{Site: x.manifest.Site, Fence: f}})
 	}
 	if c := x.manifest; x.ledger.Owners[c.Site] != c.Owner {
