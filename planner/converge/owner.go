@@ -46,11 +46,11 @@ func (x *session) checkFence() *SessionError {
 	return &SessionError{Code: CodeFenced, Message: text}
 }
 
-// own records whose the site is, and the lease. A node that is prepared, and has nothing of any site, stays without a
-// ledger.
+// own records to which state the site belongs, and the lease of the run. Preparing a node on which nothing was done yet
+// records no lease: it would leave a ledger where nothing else is in it.
 func (x *session) own() {
-	bare := x.manifest.Mode == Prepare && x.ledger.Empty()
-	if f := x.manifest.Fence; f.Line != "" && !bare && !x.ledger.IsLast(x.manifest.Site, f) {
+	nothing := x.manifest.Mode == Prepare && x.ledger.Empty()
+	if f := x.manifest.Fence; f.Line != "" && !nothing && !x.ledger.IsLast(x.manifest.Site, f) {
 		x.ledger.Change(ledger.Record{Fence: &ledger.SiteFence{Site: x.manifest.Site, Fence: f}})
 	}
 	if c := x.manifest; x.ledger.Owners[c.Site] != c.Owner {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -65,10 +66,7 @@ func (x *session) compareSecret(j *operation) (known bool, err error) {
 	if e == nil || e.HMAC == "" || e.Digest != j.Digest {
 		return false, nil
 	}
-	given := resource.Parameters{}
-	for name, value := range j.Parameters {
-		given[name] = value
-	}
+	given := maps.Clone(j.Parameters)
 	given[resource.Sensitive] = true
 	j.Parameters = given
 	path := schema.FilePath(j.Resource)
