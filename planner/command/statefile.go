@@ -77,15 +77,14 @@ func readState(path, siteName string) (c stateContent, exists bool, err error) {
 		Slipway string `json:"slipway"`
 	}
 	if err := json.Unmarshal(text, &form); err != nil {
-		return c, true, fmt.Errorf("state file %s: is damaged: %w; restore it, or remove it and take the site over with "+
-			"apply --take-over", path, err)
+		return c, true, damagedState(path, err)
 	}
 	if form.Version != stateVersion {
 		return c, true, fmt.Errorf("state file %s: has version %d, written by slipway %q; this slipway knows version %d: "+
 			"use the one that wrote it, or a newer one", path, form.Version, form.Slipway, stateVersion)
 	}
 	if err := json.Unmarshal(text, &c); err != nil {
-		return c, true, fmt.Errorf("state file %s: is damaged: %w", path, err)
+		return c, true, damagedState(path, err)
 	}
 	if c.Site != siteName {
 		return c, true, fmt.Errorf("state file %s: is that of the site %q, not of %q; name another with --state", path,
@@ -201,3 +200,8 @@ func writeAt(file *os.File, text string) error {
 
 // release removes the lock file and frees the lock.
 func (l *lock) release() error { return errors.Join(os.Remove(l.file.Name()), l.file.Close()) }
+
+func damagedState(path string, err error) error {
+	return fmt.Errorf("state file %s: is damaged: %w; restore it, or remove it and take the site over with "+
+		"apply --take-over", path, err)
+}

@@ -50,7 +50,8 @@ func readGuard(s *system.System) (*guard, error) {
 	}
 	var g guard
 	if err := resource.DecodeStrictly(content, &g); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", guardPath, err)
+		return nil, fmt.Errorf("%s is damaged: %w; it would have taken back a change of how the node is reached that was not "+
+			"confirmed: look at that change on the node, remove the file and apply again", guardPath, err)
 	}
 	return &g, nil
 }

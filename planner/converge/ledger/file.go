@@ -75,6 +75,13 @@ func Read(s *system.System) (*Ledger, error) {
 	return l, nil
 }
 
+// damaged returns the error for a file of the ledger that cannot be read. Its text says what to do.
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("is damaged: %w; restore both files of the ledger, %s and %s, from a backup of the node, or remove "+
+		"both and apply again: what slipway applied is then taken over as it is, what was there before is no longer known, "+
+		"and a destroy leaves it", fmt.Errorf(format, args...), Path, LogPath)
+}
+
 // replay carries out the records of a log. A crash of the node may have torn off what was not fsynced at its end:
 // nothing that this announces was begun.
 func (l *Ledger) replay(log []byte) error {
@@ -84,7 +91,7 @@ func (l *Ledger) replay(log []byte) error {
 	case err != nil && len(texts) <= 2:
 		return nil
 	case err != nil:
-		return fmt.Errorf("is damaged: %w", err)
+		return damaged("%w", err)
 	case head.Version != ledgerVersion:
 		return fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it",
 			head.Version, ledgerVersion)
@@ -100,10 +107,10 @@ func (l *Ledger) replay(log []byte) error {
 			torn, at = err, i+2
 		case err != nil:
 		case torn != nil && line.Synced >= at:
-			return fmt.Errorf("is damaged: line %d: %w", at, torn)
+			return damaged("line %d: %w", at, torn)
 		case torn == nil:
 			if err := l.applyAll(line.Records); err != nil {
-				return fmt.Errorf("is damaged: line %d: %w", i+2, err)
+				return damaged("line %d: %w", i+2, err)
 			}
 		}
 	}

@@ -354,7 +354,7 @@ func Parse(content []byte) (*Ledger, error) {
 		Version int `json:"version"`
 	}
 	if err := json.Unmarshal(content, &version); err != nil {
-		return nil, fmt.Errorf("is damaged: %w", err)
+		return nil, damaged("%w", err)
 	}
 	if version.Version != ledgerVersion {
 		return nil, fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it",
@@ -362,22 +362,22 @@ func Parse(content []byte) (*Ledger, error) {
 	}
 	l := &Ledger{}
 	if err := resource.DecodeStrictly(content, l); err != nil {
-		return nil, fmt.Errorf("is damaged: %w", err)
+		return nil, damaged("%w", err)
 	}
 	entries := l.Entries
 	l.Entries = make([]*Entry, 0, len(entries))
 	for i, e := range entries {
 		if err := e.complete(); err != nil {
-			return nil, fmt.Errorf("is damaged: entry %d %w", i, err)
+			return nil, damaged("entry %d %w", i, err)
 		}
 		if l.Entry(e.Site, e.ID) != nil {
-			return nil, fmt.Errorf("is damaged: %s of site %q is there twice", e.ID, e.Site)
+			return nil, damaged("%s of site %q is there twice", e.ID, e.Site)
 		}
 		l.put(e, nil)
 	}
 	for i, image := range l.Images {
 		if err := image.complete(); err != nil {
-			return nil, fmt.Errorf("is damaged: image %d %w", i, err)
+			return nil, damaged("image %d %w", i, err)
 		}
 	}
 	return l, l.checkMade()
@@ -408,7 +408,7 @@ func (e *Entry) complete() error {
 func (l *Ledger) checkMade() error {
 	for _, dir := range l.Made {
 		if !strings.HasPrefix(system.Home, dir+"/") {
-			return fmt.Errorf("is damaged: %q is not above %s", dir, system.Home)
+			return damaged("%q is not above %s", dir, system.Home)
 		}
 	}
 	return nil
