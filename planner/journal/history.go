@@ -24,8 +24,12 @@ func (s *Store) runRows() string {
 	if s.schema < withProcesses {
 		process = "''"
 	}
+	workflow := "r.workflow, r.desired, r.request, r.outcome"
+	if s.schema < withWorkflows {
+		workflow = "'', '', '', ''"
+	}
 	return "SELECT r.id, r.site, r.operation, r.owner, r.digest, r.steps, r.started_at, r.ended_at, r.status, " +
-		"r.report, l.heartbeat_at, " + process +
+		"r.report, " + workflow + ", l.heartbeat_at, " + process +
 		" FROM runs r LEFT JOIN leases l ON l.run = r.id "
 }
 
@@ -119,14 +123,14 @@ func (s *Store) scanRun(rows *sql.Rows, now time.Time) (r Run, err error) {
 	var ended, heartbeat sql.NullInt64
 	var process sql.NullString
 	if err := rows.Scan(&r.ID, &r.Site, &r.Operation, &r.Owner, &r.Digest, &steps, &started, &ended, &r.Status,
-		&r.Report, &heartbeat, &process); err != nil {
+		&r.Report, &r.Workflow, &r.Desired, &r.Request, &r.Outcome, &heartbeat, &process); err != nil {
 		return r, err
 	}
 	r.Started = time.UnixMilli(started).UTC()
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64).UTC()
 	} else if !heartbeat.Valid || processEnded(process.String) ||
-		now.Sub(time.UnixMilli(heartbeat.Int64)).Abs() >= s.leaseTime {
+		r.Workflow == "" && now.Sub(time.UnixMilli(heartbeat.Int64)).Abs() >= s.leaseTime {
 		r.Status = Abandoned
 	}
 	if err := json.Unmarshal([]byte(steps), &r.Steps); err != nil {

@@ -99,10 +99,10 @@ func (s *Store) whenFree(ctx context.Context, site string, force bool,
 				return err
 			}
 			holder.Since = time.UnixMilli(since)
-			if force || processEnded(process) || w.silent(l, s.leaseTime) {
+			if force || processEnded(process) || !ofWorkflow(process) && w.silent(l, s.leaseTime) {
 				return f(tx, now, holder)
 			}
-			busy = &holder
+			busy, w.alive = &holder, w.alive || ofWorkflow(process)
 			return nil
 		})
 		switch {
@@ -139,7 +139,7 @@ func (s *Store) acquire(ctx context.Context, tx *sql.Tx, now time.Time, run Run)
 		fence = CASE WHEN leases.fence < excluded.fence THEN excluded.fence ELSE leases.fence + 1 END, run = excluded.run,
 		owner = excluded.owner, heartbeat_at = excluded.heartbeat_at, process = excluded.process,
 		line = CASE WHEN leases.line = '' THEN excluded.line ELSE leases.line END
-		RETURNING line, fence`, run.Site, run.ID, run.Owner, now.UnixMilli(), processIdentity(), rand.Text()).
+		RETURNING line, fence`, run.Site, run.ID, run.Owner, now.UnixMilli(), run.holder(), rand.Text()).
 		Scan(&fence.Line, &fence.Number)
 	return fence, err
 }

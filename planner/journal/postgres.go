@@ -105,6 +105,11 @@ CREATE TABLE journal (version bigint NOT NULL);
 INSERT INTO journal VALUES (0);
 `, withProcesses + 1: `
 ALTER TABLE leases ADD COLUMN line text NOT NULL DEFAULT ''; -- see Fence; empty: no lease since this migration
+`, withWorkflows - 1: `
+ALTER TABLE runs ADD COLUMN workflow text NOT NULL DEFAULT ''; -- see Run, as for those below
+ALTER TABLE runs ADD COLUMN desired text NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN request text NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN outcome text NOT NULL DEFAULT '';
 `}
 
 // schemaPrefix is the beginning of the names of schemas with journals; the site follows.

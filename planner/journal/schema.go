@@ -10,12 +10,13 @@ import (
 
 // newest is the version of the schema that this slipway writes. Both databases count alike; PostgreSQL begins with 4.
 // Journals of users have had the migrations to it, so never change one: append another.
-const newest = 5
+const newest = 6
 
-// The first versions with services, and with the process of a lease.
+// The first versions with services, with the process of a lease, and with runs that workflows execute.
 const (
 	withServices  = 2
 	withProcesses = 3
+	withWorkflows = 6
 )
 
 // emptyError means that the database has no content, because a run was killed before its first transaction. It counts

@@ -256,6 +256,11 @@ ALTER TABLE leases ADD COLUMN process TEXT NOT NULL DEFAULT ''; -- that holds th
 ALTER TABLE leases DROP COLUMN expires_at;
 `, `
 ALTER TABLE leases ADD COLUMN line TEXT NOT NULL DEFAULT ''; -- see Fence; empty: no lease since this migration
+`, `
+ALTER TABLE runs ADD COLUMN workflow TEXT NOT NULL DEFAULT ''; -- see Run, as for those below
+ALTER TABLE runs ADD COLUMN desired TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN request TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
 `}
 
 // foreignError means that a database is not a journal. It names its first tables.

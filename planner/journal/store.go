@@ -63,7 +63,8 @@ func (s *Store) failed(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.As(err, &tables),
+	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.Is(err, ErrEnded),
+		errors.As(err, &tables),
 		errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("journal %s: %w", s.name, err)

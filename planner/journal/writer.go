@@ -40,6 +40,13 @@ type Run struct {
 	Digest    string    `json:"digest,omitempty"` // of the plan; empty for a tear-down
 	Steps     []string  `json:"steps"`
 	Report    string    `json:"report,omitempty"`
+
+	// Of a run that a workflow executes: its id, and the digests of what is desired, of the request, and, at the end, of
+	// the outcome. Empty for other runs.
+	Workflow string `json:"workflow,omitempty"`
+	Desired  string `json:"desired,omitempty"`
+	Request  string `json:"request,omitempty"`
+	Outcome  string `json:"outcome,omitempty"`
 }
 
 // Writer records one run and keeps its lease. It is safe for concurrent use.
@@ -71,37 +78,57 @@ type request struct {
 // [*BusyError] while another run sends heartbeats. A run whose process is gone, or which sent no heartbeat for
 // [LeaseTime], loses its lease and is marked as abandoned.
 func (s *Store) Start(ctx context.Context, run Run) (*Writer, error) {
-	steps, err := json.Marshal(run.Steps)
+	run, err := run.here()
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
-	run.Owner = fmt.Sprintf("%s, process %d", host, os.Getpid())
-	run.Status = Running
-	w := &Writer{store: s, run: run, lost: make(chan struct{}), requests: make(chan request, 256),
-		stop: make(chan struct{}), stopped: make(chan struct{})}
+	w := &Writer{store: s, run: run}
 	err = s.whenFree(ctx, run.Site, false, func(tx *sql.Tx, now time.Time, _ BusyError) (err error) {
-		if w.fence, err = s.acquire(ctx, tx, now, run); err != nil {
-			return err
-		}
-		if err := s.abandon(ctx, tx, now, run.Site); err != nil {
-			return err
-		}
 		w.run.Started = now
-		_, err = tx.ExecContext(ctx, `INSERT INTO runs (id, site, operation, owner, digest, steps, started_at, status, report)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '')`,
-			run.ID, run.Site, run.Operation, run.Owner, run.Digest, clean(string(steps)), w.run.Started.UnixMilli(), run.Status)
+		w.fence, err = s.enter(ctx, tx, w.run)
 		return err
 	})
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	w.alive = time.Now()
+	return w.start(ctx), nil
+}
+
+// here returns the run as one of this process.
+func (r Run) here() (Run, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return r, fmt.Errorf("journal: %w", err)
+	}
+	r.Owner, r.Status = fmt.Sprintf("%s, process %d", host, os.Getpid()), Running
+	return r, nil
+}
+
+// enter gives a run that starts the lease of its site and records it.
+func (s *Store) enter(ctx context.Context, tx *sql.Tx, run Run) (fence Fence, err error) {
+	steps, err := json.Marshal(run.Steps)
+	if err != nil {
+		return fence, err
+	}
+	if fence, err = s.acquire(ctx, tx, run.Started, run); err != nil {
+		return fence, err
+	}
+	if err := s.abandon(ctx, tx, run.Started, run.Site); err != nil {
+		return fence, err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO runs (id, site, operation, owner, digest, steps, started_at, status, report,
+		workflow, desired, request) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9, $10, $11)`,
+		run.ID, run.Site, run.Operation, run.Owner, run.Digest, clean(string(steps)), run.Started.UnixMilli(), run.Status,
+		run.Workflow, run.Desired, run.Request)
+	return fence, err
+}
+
+// start starts the heartbeats of a writer whose run has the lease.
+func (w *Writer) start(ctx context.Context) *Writer {
+	w.lost, w.requests = make(chan struct{}), make(chan request, 256)
+	w.stop, w.stopped, w.alive = make(chan struct{}), make(chan struct{}), time.Now()
 	go w.loop(context.WithoutCancel(ctx))
-	return w, nil
+	return w
 }
 
 // Fence identifies the lease of the run.
@@ -139,7 +166,12 @@ func (w *Writer) Record(ctx context.Context, events ...Event) error {
 }
 
 // Finish records how the run ended and releases the lease. Later calls do nothing.
-func (w *Writer) Finish(ctx context.Context, status, report string) (err error) {
+func (w *Writer) Finish(ctx context.Context, status, report string) error {
+	return w.FinishWith(ctx, status, report, "")
+}
+
+// FinishWith is [Writer.Finish] with the digest of the outcome.
+func (w *Writer) FinishWith(ctx context.Context, status, report, outcome string) (err error) {
 	w.once.Do(func() {
 		close(w.stop)
 		<-w.stopped
@@ -147,8 +179,8 @@ func (w *Writer) Finish(ctx context.Context, status, report string) (err error) 
 			if err := w.store.release(ctx, tx, w.run.Site); err != nil {
 				return err
 			}
-			_, err := tx.ExecContext(ctx, "UPDATE runs SET status = $1, report = $2, ended_at = $3 WHERE id = $4",
-				status, clean(report), now.UnixMilli(), w.run.ID)
+			_, err := tx.ExecContext(ctx, "UPDATE runs SET status = $1, report = $2, ended_at = $3, outcome = $5 WHERE id = $4",
+				status, clean(report), now.UnixMilli(), w.run.ID, outcome)
 			return err
 		})
 		err = w.store.failed(err)
