@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slipway/terraform-provider-slipway/planner/journal/postgrestest"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
@@ -264,6 +266,79 @@ func TestPagesSkipNoEventThatCommitsLate(t *testing.T) {
 		t.Errorf("%d events of %d", seen, writers*rounds)
 	}
 	finish(t, w)
+}
+
+// columns returns the definitions of the tables of a journal in PostgreSQL.
+func columns(t *testing.T, s *Store) (out []string) {
+	t.Helper()
+	rows, err := s.db.QueryContext(t.Context(), `SELECT format('%s.%s %s %s %s %s', table_name, column_name, data_type,
+		is_nullable, column_default, collation_name) FROM information_schema.columns WHERE table_schema = current_schema()
+		UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
+	for rows.Next() {
+		var definition string
+		if err := rows.Scan(&definition); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, definition)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestOldJournalsOfPostgresAreUpgraded checks that a journal of each older version is read as it is, and that the next
+// run upgrades it, keeps its runs and takes a fence above its last one.
+func TestOldJournalsOfPostgresAreUpgraded(t *testing.T) {
+	want := columns(t, openSite(t, postgres(t)))
+	for version := withProcesses + 1; version < newest; version++ {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			at := postgres(t)
+			old := openSite(t, at)
+			lease := "INSERT INTO leases (site, fence, run, owner, heartbeat_at, process) VALUES ('lon1', $1, '', '', 0, '')"
+			last := time.Now().Add(time.Hour).UnixMilli()
+			for _, statement := range []string{"DROP SCHEMA slipway_lon1 CASCADE", "CREATE SCHEMA slipway_lon1",
+				strings.Join(postgresSchemas[:version], ""), fmt.Sprint("UPDATE journal SET version = ", version),
+				`INSERT INTO runs (id, site, operation, owner, digest, steps, started_at, ended_at, status, report)
+				VALUES ('run-1', 'lon1', 'create', 'host', 'd', '["a"]', 5, 6, 'succeeded', 'report')`,
+				strings.Replace(lease, "$1", fmt.Sprint(last), 1)} {
+				if _, err := old.db.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			reader, err := at.OpenExisting(t.Context(), "lon1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, err := reader.Run(t.Context(), ""); err != nil || r.ID != "run-1" || r.Report != "report" {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if v, err := reader.version(t.Context(), reader.db); err != nil || v != version {
+				t.Errorf("version %d, %v: reading must change nothing", v, err)
+			}
+			if err := reader.Close(); err != nil {
+				t.Error(err)
+			}
+			for range 2 { // the second time there is nothing to do
+				if d := cmp.Diff(want, columns(t, openSite(t, at))); d != "" {
+					t.Fatal(d)
+				}
+			}
+			s := openSite(t, at)
+			w := start(t, s, "run-2")
+			if w.fence.Number != last+1 || w.fence.Line == "" {
+				t.Errorf("fence %+v after %d", w.fence, last)
+			}
+			finish(t, w)
+			if runs, err := s.Runs(t.Context(), 10); err != nil || len(runs) != 2 {
+				t.Errorf("%+v, %v", runs, err)
+			}
+		})
+	}
 }
 
 // Prune deletes runs that ended long ago, with any number of events, and nothing else.
