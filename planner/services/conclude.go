@@ -41,11 +41,12 @@ func (t *Transition) Conclude(outcomes map[string]Outcome, at time.Time) map[str
 		t.deployed(before, outcome)
 		after, _ := t.engine.Instance(before.ID)
 		next := t.engine.Role(before.ID)
+		_, moves := t.movesOn(after)
 		switch {
 		case after.Version == before.Version:
 		case after.Deleted && role.Purge: // it is not deployed any more
 		case after.Deleted, !same(after.Active, before.Active), next.Export != role.Export, next.Purge != role.Purge,
-			outcome.Outcome == lifecycle.Succeeded && t.movesOn(after):
+			outcome.Outcome == lifecycle.Succeeded && moves:
 			again[after.ID] = true
 		}
 	}

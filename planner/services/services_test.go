@@ -426,8 +426,8 @@ func TestAdopt(t *testing.T) {
 	before := f.state
 	f.state = before.Merge(journal)
 	f.is("a", "update_inprogress v5 #1")
-	if transition := f.begin(); len(transition.Changes()) > 0 {
-		t.Errorf("the update is begun again: %v", transition.Changes())
+	if changes := f.begin().Changes(); len(changes) != 1 || changes[0].Kind != services.Continue {
+		t.Errorf("the update is begun again: %v", changes)
 	}
 	transition := f.run(failed("a"))
 	f.is("a", "up v8 #1")
@@ -482,8 +482,8 @@ func TestAdoptOfAnotherEntity(t *testing.T) {
 		rest.Status("a").State != "update_inprogress" {
 		t.Errorf("it is shown as %+v, %v", rest.Status("a"), errs)
 	}
-	if transition := f.begin(); len(transition.Changes()) > 0 {
-		t.Errorf("the update is begun again: %v", transition.Changes())
+	if changes := f.begin().Changes(); len(changes) != 1 || changes[0].Kind != services.Continue {
+		t.Errorf("the update is begun again: %v", changes)
 	}
 	f.run()
 	f.is("a", "up v6 #1")

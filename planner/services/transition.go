@@ -37,7 +37,7 @@ type Change struct {
 	Service    string
 	Kind       ChangeKind
 	From, To   string   // states; From is empty for a new service
-	Version    int      // after the change
+	Version    int      // after the change; with [Continue], before it
 	Attributes []string // changed attributes, sorted; for updates only
 }
 
@@ -51,6 +51,8 @@ const (
 	Replace ChangeKind = "replace" // a new service replaces one with the same name
 	Delete  ChangeKind = "delete"
 	Request ChangeKind = "request" // a requested state, or a gate
+	// Continue is of a service that an earlier run left between two states: a successful run takes it to the second.
+	Continue ChangeKind = "continue"
 )
 
 // Event is a line of the log of a service.
@@ -201,9 +203,19 @@ func (t *Transition) live() []lifecycle.Instance {
 	return slices.DeleteFunc(all, func(in lifecycle.Instance) bool { return in.Deleted })
 }
 
-// Changes returns the changes of the plan, sorted by service.
+// Changes returns the changes of the plan, sorted by service, with those services that a deployment moves on even if
+// there is nothing to deploy.
 func (t *Transition) Changes() []Change {
 	out := slices.Clone(t.changes)
+	changes := make(map[string]bool, len(out))
+	for _, c := range out {
+		changes[c.Service] = true
+	}
+	for _, in := range t.live() {
+		if onward, moves := t.movesOn(in); moves && !changes[in.ID] {
+			out = append(out, Change{Service: in.ID, Kind: Continue, From: in.State, To: onward, Version: in.Version})
+		}
+	}
 	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(a.Service, b.Service) })
 	return out
 }

@@ -127,25 +127,19 @@ func (t *Transition) completeChanges() {
 }
 
 // HasChanges reports whether services change even if there is nothing to deploy.
-func (t *Transition) HasChanges() bool { return len(t.Changing()) > 0 }
+func (t *Transition) HasChanges() bool { return len(t.Changes()) > 0 }
 
-// Changing returns the services that change even if there is nothing to deploy: the plan changes them, or a deployment
-// without tasks does.
+// Changing returns the services that change even if there is nothing to deploy.
 func (t *Transition) Changing() map[string]bool {
 	moving := make(map[string]bool)
-	for _, c := range t.changes {
+	for _, c := range t.Changes() {
 		moving[c.Service] = true
-	}
-	for _, in := range t.live() {
-		if t.movesOn(in) {
-			moving[in.ID] = true
-		}
 	}
 	return moving
 }
 
-// movesOn reports whether a successful deployment moves a service to another state.
-func (t *Transition) movesOn(in lifecycle.Instance) bool {
+// movesOn returns the state to which a successful deployment moves a service, and whether it moves it at all.
+func (t *Transition) movesOn(in lifecycle.Instance) (to string, moves bool) {
 	onward, ok := t.definition(in.ID).entity.Machine.Transfer(in.State, lifecycle.ResourceBased)
-	return ok && onward.Target != in.State && t.engine.Role(in.ID).Export
+	return onward.Target, ok && onward.Target != in.State && t.engine.Role(in.ID).Export
 }
