@@ -44,3 +44,51 @@ func TestFailedRefreshBelongsToWhoNotified(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// A refresh that is due since an earlier run belongs to the services that this run found between two states and whose
+// resources lead to it, also when it fails again or is not reached: it is no success of theirs. What this run notified
+// and did not reach is no success either.
+func TestDueRefreshBelongsToWhoNotified(t *testing.T) {
+	file := func(service, title string) task.Task {
+		return task.Task{Node: "a", Service: service, Resource: resource.Resource{Type: "file", Title: title},
+			Notifies: []resource.ID{"exec[check]"}}
+	}
+	check := task.Task{Node: "a", Service: "shared", Action: task.Update, Resource: resource.Resource{Type: "exec",
+		Title: "check"}, Notifies: []resource.ID{"service[nginx]"}}
+	nginx := task.Task{Node: "a", Service: "nginx", Action: task.Update,
+		Resource: resource.Resource{Type: "service", Title: "nginx"}}
+	_ = func() map[string][]task.Task {
+		return map[string][]task.Task{"a": {file("left", "/l"), file("resting", "/r"), check, nginx}}
+	}
+	failed, waiting := lifecycle.Progress{Total: 1, Failed: 1}, lifecycle.Progress{Total: 1, Waiting: 1}
+	for _, test := range []struct {
+		name  string
+		tasks []task.Task
+		node  NodeReport
+		want  map[string]lifecycle.Progress
+	}{
+		{"fails again", []task.Task{nginx}, NodeReport{Failures: []Failure{{Resource: "service[nginx]", Refresh: true}}},
+			map[string]lifecycle.Progress{"left": failed, "nginx": failed}},
+		{"is not reached", []task.Task{nginx}, NodeReport{}, map[string]lifecycle.Progress{"left": waiting, "nginx": waiting}},
+		{"is done", []task.Task{nginx}, NodeReport{Done: []resource.ID{"service[nginx]"}},
+			map[string]lifecycle.Progress{"nginx": {Total: 1, Deployed: 1}}},
+		{"fails for another reason", []task.Task{nginx}, NodeReport{Failures: []Failure{{Resource: "service[nginx]"}}},
+			map[string]lifecycle.Progress{"nginx": failed}},
+		{"is of this run, and not reached", []task.Task{file("changed", "/c"), {Node: "a", Service: "shared",
+			Action: task.Refresh, Resource: check.Resource}},
+			NodeReport{Done: []resource.ID{"file[/c]"}, Altered: []resource.ID{"file[/c]"}},
+			map[string]lifecycle.Progress{"changed": {Total: 2, Deployed: 1, Waiting: 1}, "shared": waiting}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := &planner.Plan{Phases: []planner.Phase{{Tasks: test.tasks}}}
+			r := Report{Nodes: map[string]NodeReport{"a": test.node}}
+			got := map[string]lifecycle.Progress{}
+			for service, tasks := range r.ByService(p, nil) {
+				got[service], _ = r.Progress(tasks)
+			}
+			if d := cmp.Diff(test.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
