@@ -41,6 +41,7 @@ type application struct {
 	options rollout.Options
 
 	called  map[resource.ID]string // what is applied on the controller, after the run
+	moving  map[string]bool        // services that were between two states when the run started
 	did     []string               // what the run did, a line each
 	ended   int                    // passes that did
 	removed planner.Losses         // what the first one removed
@@ -103,7 +104,7 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	out.add(a.recordServices(ctx, services.CurrentRevisions(a.past.Services), nil))
 	out.add(a.history(ctx, a.Services))
 	todo := a.Plan
-	a.did, a.called = a.Services.Steps(), a.past.Applied[planner.Controller]
+	a.did, a.called, a.moving = a.Services.Steps(), a.past.Applied[planner.Controller], a.Services.Changing()
 	var passes Messages
 	a.options.Next = a.passes(ctx, &passes)
 	report, err := rollout.Run(running, a.Deployed, todo, a.options)
@@ -321,7 +322,11 @@ func (a *application) transfer(p *planner.Plan, report rollout.Report, owners pl
 			outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
 		}
 	}
-	for name, tasks := range report.ByService(p, owners) {
+	desired := func() map[string][]task.Task {
+		tasks, _ := a.cache.desired(a.Deployed) // nil for a site that has errors, which was planned without one before
+		return tasks
+	}
+	for name, tasks := range report.ByService(p, owners, a.moving, desired) {
 		progress, failures := report.Progress(tasks)
 		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}
 	}

@@ -83,49 +83,89 @@ func (r Report) Did() func(task.Task) bool {
 }
 
 // ByService returns the tasks of a plan by the service that they are for ([planner.Plan.ByService]), and with each
-// service the tasks of others whose refresh failed after a change of its own had notified them, directly or through
-// what was refreshed in between.
-func (r Report) ByService(p *planner.Plan, before planner.Owners) map[string][]task.Task {
+// service the tasks of others that reacted to a change of its own, directly or through what was refreshed in between,
+// and failed in that or were not reached. left are the services that the run found between two states: theirs is also
+// what is due since an earlier run and to which their resources lead, as desired has them, the tasks of each node.
+func (r Report) ByService(p *planner.Plan, before planner.Owners, left map[string]bool,
+	desired func() map[string][]task.Task) map[string][]task.Task {
 	out := p.ByService(before)
+	tasks := make(map[string][]task.Task)
+	for _, phase := range p.Phases {
+		for _, t := range phase.Tasks {
+			tasks[t.Node] = append(tasks[t.Node], t)
+		}
+	}
+	var wanted map[string][]task.Task
 	for _, node := range slices.Sorted(maps.Keys(r.Nodes)) {
-		for _, f := range r.Nodes[node].Failures {
-			if f.Refresh {
-				r.answerable(p, node, f.Resource, out)
+		n := r.Nodes[node]
+		done, failed, altered := idSet(n.Done), make(map[resource.ID]bool), idSet(n.Altered)
+		for _, f := range n.Failures {
+			failed[f.Resource] = failed[f.Resource] || !f.Refresh && !f.Skipped
+		}
+		changed := notifiers(tasks[node], func(t task.Task) bool { return altered[t.Resource.ID()] })
+		var due map[resource.ID][]task.Task
+		for _, t := range tasks[node] {
+			id := t.Resource.ID()
+			if done[id] || failed[id] {
+				continue
+			}
+			services := answerable(id, changed)
+			if t.Action != task.Refresh && len(left) > 0 {
+				if wanted == nil {
+					wanted = desired()
+				}
+				if due == nil {
+					due = notifiers(wanted[node], func(task.Task) bool { return true })
+				}
+				for service := range answerable(id, due) {
+					services[service] = services[service] || left[service]
+				}
+			}
+			for service, is := range services {
+				if is && service != t.Service {
+					out[service] = append(out[service], t)
+				}
 			}
 		}
 	}
 	return out
 }
 
-// answerable adds the task of a refresh that failed on a node to the services whose changes led to it.
-func (r Report) answerable(p *planner.Plan, node string, refreshed resource.ID, services map[string][]task.Task) {
-	var failed task.Task
-	var changes []task.Task
-	for _, phase := range p.Phases {
-		for _, t := range phase.Tasks {
-			switch id := t.Resource.ID(); {
-			case t.Node != node:
-			case id == refreshed:
-				failed = t
-			case slices.Contains(r.Nodes[node].Altered, id):
-				changes = append(changes, t)
+// notifiers returns the tasks that notify each resource, of those that which selects.
+func notifiers(tasks []task.Task, which func(task.Task) bool) map[resource.ID][]task.Task {
+	out := make(map[resource.ID][]task.Task)
+	for _, t := range tasks {
+		if which(t) {
+			for _, id := range t.Notifies {
+				out[id] = append(out[id], t)
 			}
 		}
 	}
-	seen := map[string]bool{failed.Service: true, "": true}
-	led := []resource.ID{refreshed}
+	return out
+}
+
+// answerable returns the services whose tasks lead to the notification of a resource.
+func answerable(refreshed resource.ID, notifiers map[resource.ID][]task.Task) map[string]bool {
+	services := make(map[string]bool)
+	led, seen := []resource.ID{refreshed}, map[resource.ID]bool{refreshed: true}
 	for i := 0; i < len(led); i++ {
-		for _, t := range changes {
-			if !slices.Contains(t.Notifies, led[i]) || slices.Contains(led, t.Resource.ID()) {
-				continue
-			}
-			led = append(led, t.Resource.ID())
-			if !seen[t.Service] {
-				seen[t.Service] = true
-				services[t.Service] = append(services[t.Service], failed)
+		for _, t := range notifiers[led[i]] {
+			if id := t.Resource.ID(); !seen[id] {
+				seen[id] = true
+				led = append(led, id)
+				services[t.Service] = t.Service != ""
 			}
 		}
 	}
+	return services
+}
+
+func idSet(ids []resource.ID) map[resource.ID]bool {
+	out := make(map[resource.ID]bool, len(ids))
+	for _, id := range ids {
+		out[id] = true
+	}
+	return out
 }
 
 // callbackFailure says why a callback failed.

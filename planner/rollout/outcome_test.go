@@ -33,7 +33,7 @@ func TestFailedRefreshBelongsToWhoNotified(t *testing.T) {
 			Failures: []Failure{{Resource: "service[nginx]", Message: "gone"}}},
 	}}
 	got := map[string]lifecycle.Progress{}
-	for service, tasks := range r.ByService(p, nil) {
+	for service, tasks := range r.ByService(p, nil, nil, nil) {
 		got[service], _ = r.Progress(tasks)
 	}
 	want := map[string]lifecycle.Progress{
@@ -57,7 +57,7 @@ func TestDueRefreshBelongsToWhoNotified(t *testing.T) {
 		Title: "check"}, Notifies: []resource.ID{"service[nginx]"}}
 	nginx := task.Task{Node: "a", Service: "nginx", Action: task.Update,
 		Resource: resource.Resource{Type: "service", Title: "nginx"}}
-	_ = func() map[string][]task.Task {
+	desired := func() map[string][]task.Task {
 		return map[string][]task.Task{"a": {file("left", "/l"), file("resting", "/r"), check, nginx}}
 	}
 	failed, waiting := lifecycle.Progress{Total: 1, Failed: 1}, lifecycle.Progress{Total: 1, Waiting: 1}
@@ -83,7 +83,7 @@ func TestDueRefreshBelongsToWhoNotified(t *testing.T) {
 			p := &planner.Plan{Phases: []planner.Phase{{Tasks: test.tasks}}}
 			r := Report{Nodes: map[string]NodeReport{"a": test.node}}
 			got := map[string]lifecycle.Progress{}
-			for service, tasks := range r.ByService(p, nil) {
+			for service, tasks := range r.ByService(p, nil, map[string]bool{"left": true}, desired) {
 				got[service], _ = r.Progress(tasks)
 			}
 			if d := cmp.Diff(test.want, got); d != "" {
