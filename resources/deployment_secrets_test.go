@@ -1,19 +1,12 @@
 package resources_test
 
 import (
-	"archive/zip"
-	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,61 +16,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 	"github.com/hashicorp/terraform-plugin-testing/tfversion"
+
+	"github.com/slipway/terraform-provider-slipway/planner/encryption/encryptiontest"
 )
 
-// Secrets of the tests: what they encode to differs in Go, JSON, HCL and HTML, and no encoding of text changes what is
-// between the marks.
+// Secrets of the tests (see [encryptiontest.Form]).
 const secretOne, secretTwo = "a\"<correct-horse-battery-1>&b", "a\"<staple-quorum-verdant-2>&b"
-
-// secretForms returns how a secret may be found, by the name of the form: clear also stands for what is escaped.
-func secretForms(secret string) map[string]string {
-	sum := sha256.Sum256([]byte(secret))
-	forms := map[string]string{
-		"clear": strings.Trim(secret, "a\"<>&b"), "SHA-256": hex.EncodeToString(sum[:]), "SHA-256 as bytes": string(sum[:]),
-		"SHA-256 in base64": strings.TrimRight(base64.StdEncoding.EncodeToString(sum[:]), "="),
-		"hexadecimal":       hex.EncodeToString([]byte(secret)),
-	}
-	for offset := range 3 { // of the secret in a longer text
-		text := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", offset) + secret))
-		forms[fmt.Sprintf("base64 at %d", offset)] = text[4 : len(text)-4]
-	}
-	return forms
-}
-
-var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{24,}`)
-
-// secretForm reports in which form a text, or what is encoded or packed in it, has a secret; empty when it has it in none.
-func secretForm(text []byte, secret string) string {
-	for form, sign := range secretForms(secret) {
-		if bytes.Contains(text, []byte(sign)) {
-			return form
-		}
-	}
-	if packed, err := zip.NewReader(bytes.NewReader(text), int64(len(text))); err == nil {
-		for _, f := range packed.File {
-			r, err := f.Open()
-			if err != nil {
-				return "a file that cannot be opened"
-			}
-			content, err := io.ReadAll(r)
-			if err != nil {
-				return "a file that cannot be read"
-			}
-			if form := secretForm(content, secret); form != "" {
-				return f.Name + ": " + form
-			}
-		}
-		return ""
-	}
-	for _, run := range encoded.FindAll(text, -1) {
-		if inner, err := base64.RawStdEncoding.DecodeString(string(run)); err == nil {
-			if form := secretForm(inner, secret); form != "" {
-				return "in base64: " + form
-			}
-		}
-	}
-	return ""
-}
 
 // secretsIn returns an error for the first file below a folder that has a secret; of those in its own file, none.
 func secretsIn(dir, own string, secrets ...string) error {
@@ -87,7 +31,7 @@ func secretsIn(dir, own string, secrets ...string) error {
 		}
 		content, err := os.ReadFile(path)
 		for _, secret := range secrets {
-			if form := secretForm(content, secret); form != "" {
+			if form := encryptiontest.Form(content, secret); form != "" {
 				return fmt.Errorf("%s has a secret (%s)", path, form)
 			}
 		}
@@ -100,7 +44,7 @@ func (s *sandbox) nowhereBut(file string, secrets ...string) resource.TestCheckF
 	return func(state *terraform.State) error {
 		raw, err := json.Marshal(state)
 		for _, secret := range secrets {
-			if form := secretForm(raw, secret); form != "" {
+			if form := encryptiontest.Form(raw, secret); form != "" {
 				return fmt.Errorf("the state has a secret (%s)", form)
 			}
 		}
@@ -173,7 +117,7 @@ resource "slipway_service" "svc" {
 	}
 	seen := stop()
 	for _, secret := range []string{secretOne, secretTwo} {
-		if form := secretForm(seen, secret); form != "" {
+		if form := encryptiontest.Form(seen, secret); form != "" {
 			t.Errorf("the arguments of a process have a secret (%s)", form)
 		}
 	}

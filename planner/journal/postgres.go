@@ -110,6 +110,14 @@ ALTER TABLE runs ADD COLUMN workflow text NOT NULL DEFAULT ''; -- see Run, as fo
 ALTER TABLE runs ADD COLUMN desired text NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN request text NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN outcome text NOT NULL DEFAULT '';
+`, withBlobs - 1: `
+CREATE TABLE blobs (
+	run     text COLLATE "C" NOT NULL REFERENCES runs (id),
+	address text COLLATE "C" NOT NULL, -- a keyed digest
+	content bytea NOT NULL, -- encrypted
+	PRIMARY KEY (run, address)
+);
+ALTER TABLE blobs ALTER COLUMN content SET STORAGE EXTERNAL; -- ciphertext does not shrink
 `}
 
 // schemaPrefix is the beginning of the names of schemas with journals; the site follows.
@@ -180,7 +188,7 @@ func openPostgres(ctx context.Context, l Location, site string, ready func(*Stor
 	error) {
 	database := postgresDatabase{schemaPrefix + site}
 	s := &Store{database: database, name: fmt.Sprintf("%s, schema %q", shown(l.URL), database.schema), clock: serverClock,
-		leaseTime: LeaseTime, attemptTime: LeaseTime / 3}
+		site: site, keys: l.Keys, leaseTime: LeaseTime, attemptTime: LeaseTime / 3}
 	if len(database.schema) > identifierLimit {
 		return nil, fmt.Errorf("journal %s: the name of the site %q has %d bytes; with PostgreSQL it may have %d",
 			shown(l.URL), site, len(site), identifierLimit-len(schemaPrefix))

@@ -10,8 +10,9 @@ import (
 // pruneLimit is how many events one transaction of Prune deletes: a run that is active records between two of them.
 const pruneLimit = 10_000
 
-// Prune deletes the runs that ended longer ago than age by the journal's clock, with their events, and returns how many
-// they were. Active runs and the history of services stay. It may be stopped and repeated.
+// Prune deletes the runs that ended longer ago than age by the journal's clock, with their events and the contents that
+// they left for workers, and returns how many runs they were. Active runs and the history of services stay. It may be
+// stopped and repeated.
 func (s *Store) Prune(ctx context.Context, age time.Duration) (runs int, err error) {
 	for {
 		found := false
@@ -32,6 +33,14 @@ func (s *Store) Prune(ctx context.Context, age time.Duration) (runs int, err err
 				return err
 			}
 			if n, err := res.RowsAffected(); err != nil || n == pruneLimit {
+				return err
+			}
+			res, err = tx.ExecContext(ctx, `DELETE FROM blobs WHERE run = $1 AND address IN
+				(SELECT address FROM blobs WHERE run = $1 ORDER BY address LIMIT $2)`, run, blobsPrune)
+			if err != nil {
+				return err
+			}
+			if n, err := res.RowsAffected(); err != nil || n == blobsPrune {
 				return err
 			}
 			runs++

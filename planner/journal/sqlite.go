@@ -261,6 +261,13 @@ ALTER TABLE runs ADD COLUMN workflow TEXT NOT NULL DEFAULT ''; -- see Run, as fo
 ALTER TABLE runs ADD COLUMN desired TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN request TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN outcome TEXT NOT NULL DEFAULT '';
+`, `
+CREATE TABLE blobs (
+	run     TEXT NOT NULL REFERENCES runs (id),
+	address TEXT NOT NULL, -- a keyed digest
+	content BLOB NOT NULL, -- encrypted
+	PRIMARY KEY (run, address)
+);
 `}
 
 // foreignError means that a database is not a journal. It names its first tables.

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 )
 
 // Store is an open journal. It is safe for concurrent use, also by several processes.
@@ -23,6 +25,8 @@ type Store struct {
 	name   string // of the journal in errors; contains no secret
 	db     *sql.DB
 	schema int // version of the database when it was opened
+	site   string
+	keys   *encryption.Keys // of contents
 
 	// clock is the one clock of all processes that use the journal
 	clock     func(ctx context.Context, q querier) (time.Time, error)
@@ -98,6 +102,8 @@ type Location struct {
 	Path    string // the directory
 	URL     string // of the database, which counts before the directory; it may have a password
 	Setting string // what says where it is, for errors
+	// Keys encrypt and decrypt the contents for workers. Nil: they are not needed, or not known.
+	Keys *encryption.Keys
 }
 
 // DefaultDirectory is the directory of journals where nothing says where they are.
@@ -122,6 +128,7 @@ func (l Location) Open(ctx context.Context, site string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w\n\nThe journal is the database %s; %s says where it is", err, file, l.Setting)
 	}
+	store.site, store.keys = site, l.Keys
 	return store, nil
 }
 
@@ -131,7 +138,12 @@ func (l Location) OpenExisting(ctx context.Context, site string) (*Store, error)
 	if l.URL != "" {
 		return openPostgres(ctx, l, site, (*Store).check)
 	}
-	return OpenExisting(ctx, File(l.Path, site))
+	store, err := OpenExisting(ctx, File(l.Path, site))
+	if err != nil {
+		return nil, err
+	}
+	store.site, store.keys = site, l.Keys
+	return store, nil
 }
 
 // Sites returns the sites that have a journal, sorted. The error matches [fs.ErrNotExist] when there is no directory.

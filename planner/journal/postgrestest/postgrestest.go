@@ -178,6 +178,13 @@ func (c *Cluster) SQL(statement string) error {
 		c.Address("slipway", Password, "postgres"))
 }
 
+// Dump returns what pg_dump writes of a database.
+func (c *Cluster) Dump(address string) ([]byte, error) {
+	dump := exec.Command(filepath.Join(c.programs, "pg_dump"), address)
+	dump.Dir = "/"
+	return dump.Output()
+}
+
 // do runs a program of PostgreSQL. pg_ctl leaves its output to the server, so it goes to a file.
 func (c *Cluster) do(program string, args ...string) error {
 	out, err := os.CreateTemp("", "pg-output-")

@@ -1,0 +1,66 @@
+// Package encryptiontest finds secrets in what others store.
+package encryptiontest
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// forms returns how a secret may be found, by the name of the form: clear also stands for what is escaped.
+func forms(secret string) map[string]string {
+	sum := sha256.Sum256([]byte(secret))
+	forms := map[string]string{
+		"clear": strings.Trim(secret, "a\"<>&b"), "SHA-256": hex.EncodeToString(sum[:]), "SHA-256 as bytes": string(sum[:]),
+		"SHA-256 in base64": strings.TrimRight(base64.StdEncoding.EncodeToString(sum[:]), "="),
+		"hexadecimal":       hex.EncodeToString([]byte(secret)),
+	}
+	for offset := range 3 { // of the secret in a longer text
+		text := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", offset) + secret))
+		forms[fmt.Sprintf("base64 at %d", offset)] = text[4 : len(text)-4]
+	}
+	return forms
+}
+
+var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{24,}`)
+
+// Form reports in which form a text, or what is encoded or packed in it, has a secret; empty when it has it in none.
+// Secrets of tests have at least 24 bytes, so that none is found by chance. Between marks, as in a"<SECRET>&b, no
+// encoding of text changes them, and with the marks Go, JSON, HCL and HTML write them in different ways.
+func Form(text []byte, secret string) string {
+	for form, sign := range forms(secret) {
+		if bytes.Contains(text, []byte(sign)) {
+			return form
+		}
+	}
+	if packed, err := zip.NewReader(bytes.NewReader(text), int64(len(text))); err == nil {
+		for _, f := range packed.File {
+			r, err := f.Open()
+			if err != nil {
+				return "a file that cannot be opened"
+			}
+			content, err := io.ReadAll(r)
+			if err != nil {
+				return "a file that cannot be read"
+			}
+			if form := Form(content, secret); form != "" {
+				return f.Name + ": " + form
+			}
+		}
+		return ""
+	}
+	for _, run := range encoded.FindAll(text, -1) {
+		if inner, err := base64.RawStdEncoding.DecodeString(string(run)); err == nil {
+			if form := Form(inner, secret); form != "" {
+				return "in base64: " + form
+			}
+		}
+	}
+	return ""
+}

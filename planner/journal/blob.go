@@ -1,0 +1,95 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Blob is a content that a run leaves for the workers of a zone, such as the manifest of a session. The database has it
+// encrypted, with a key of the zone that it does not have.
+type Blob struct {
+	Zone    string // of the nodes that it is for; empty: all workers may read it
+	Content []byte
+}
+
+// ErrNoBlob means that a run has no content at an address.
+var ErrNoBlob = errors.New("the run has no such content: it was never there, or `runs prune` deleted it with its run")
+
+const (
+	blobLimit  = 256 << 20 // bytes of a content
+	blobsLimit = 4 << 20   // bytes of contents in one commit, but one content at least
+	blobsPrune = 256       // contents that one transaction of Prune deletes
+)
+
+// Put records contents and returns their addresses, which reveal nothing of them (see [encryption.Keys.Address]). Equal
+// contents of a zone have one address and are kept once in a run. They are deleted with their run. With [ErrFenced] the
+// lease is lost. It may be repeated.
+func (w *Writer) Put(ctx context.Context, blobs ...Blob) (addresses []string, err error) {
+	for len(blobs) > 0 {
+		n, size := 0, 0
+		for n < len(blobs) && (n == 0 || size+len(blobs[n].Content) <= blobsLimit) {
+			size += len(blobs[n].Content)
+			n++
+		}
+		some, err := w.put(ctx, blobs[:n])
+		if err != nil {
+			return nil, w.store.failed(err)
+		}
+		addresses, blobs = append(addresses, some...), blobs[n:]
+	}
+	return addresses, nil
+}
+
+// put is one commit of Put.
+func (w *Writer) put(ctx context.Context, blobs []Blob) (addresses []string, err error) {
+	contents := make([][]byte, len(blobs))
+	for i, b := range blobs {
+		if len(b.Content) > blobLimit {
+			return nil, fmt.Errorf("a content of %d bytes is too large: the limit is %d", len(b.Content), blobLimit)
+		}
+		address, err := w.store.keys.Address(b.Zone, w.store.site, b.Content)
+		if err != nil {
+			return nil, err
+		}
+		if contents[i], err = w.store.keys.Encrypt(b.Zone, w.store.bound(address), b.Content); err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, w.write(ctx, func(tx *sql.Tx, _ time.Time) error {
+		for i, content := range contents {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO blobs (run, address, content) VALUES ($1, $2, $3)
+				ON CONFLICT DO NOTHING`, w.run.ID, addresses[i], content); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// bound is what the content at an address is bound to: it cannot be put in the place of another, or of another site's.
+func (s *Store) bound(address string) string { return "blob " + s.site + " " + address }
+
+// Blob returns the content at an address of a run. It fails with [ErrNoBlob] when there is none, and with an error that
+// names the key when this process cannot decrypt it.
+func (s *Store) Blob(ctx context.Context, run, address string) ([]byte, error) {
+	if s.schema < withBlobs {
+		return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, address, ErrNoBlob)
+	}
+	var content []byte
+	err := s.db.QueryRowContext(ctx, "SELECT content FROM blobs WHERE run = $1 AND address = $2", run, address).
+		Scan(&content)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, address, ErrNoBlob)
+	case err != nil:
+		return nil, s.failed(err)
+	}
+	if content, err = s.keys.Decrypt(s.bound(address), content); err != nil {
+		return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, address, err)
+	}
+	return content, nil
+}

@@ -1,0 +1,169 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
+	"github.com/slipway/terraform-provider-slipway/planner/encryption/encryptiontest"
+	"github.com/slipway/terraform-provider-slipway/planner/temporal/temporaltest"
+)
+
+// newKeys returns the keys of a text.
+func newKeys(t *testing.T, text string) *encryption.Keys {
+	t.Helper()
+	keys, err := encryption.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// encrypting returns the options of a client with keys.
+func encrypting(keys *encryption.Keys) client.Options {
+	var o client.Options
+	Encrypt(&o, keys)
+	return o
+}
+
+// TestServerStoresCiphertext checks on a real server that nothing that a workflow, its activities and its callers say is
+// in the history that a client without the key reads, or in the server's database: inputs, results, signals, memos,
+// details of heartbeats, what a workflow continues with, and the texts of errors.
+func TestServerStoresCiphertext(t *testing.T) {
+	const secret = "a\"<correct-horse-battery-1>&b"
+	s := temporaltest.Start(t)
+	key := encryption.New()
+	c := s.Client(t, encrypting(newKeys(t, key)))
+	w := worker.New(c, "secrets", worker.Options{})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, in string) (string, error) {
+		if in == "" {
+			workflow.GetSignalChannel(ctx, "signal").Receive(ctx, &in)
+			return "", workflow.NewContinueAsNewError(ctx, "canary-workflow", in)
+		}
+		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute,
+			Summary: in, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 2, InitialInterval: time.Millisecond}})
+		var out string
+		if err := workflow.ExecuteActivity(ctx, "echo", in).Get(ctx, &out); err != nil {
+			return "", err
+		}
+		err := workflow.ExecuteActivity(ctx, "fail", out).Get(ctx, nil)
+		return out, err
+	}, workflow.RegisterOptions{Name: "canary-workflow"})
+	w.RegisterActivityWithOptions(func(ctx context.Context, in string) (string, error) {
+		activity.RecordHeartbeat(ctx, in)
+		return in, nil
+	}, activity.RegisterOptions{Name: "echo"})
+	w.RegisterActivityWithOptions(func(_ context.Context, in string) error {
+		return temporal.NewApplicationErrorWithCause(in, "kind", errors.New(in), in)
+	}, activity.RegisterOptions{Name: "fail"})
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	first, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "canary", TaskQueue: "secrets",
+		Memo: map[string]any{"memo": secret}, StaticSummary: secret, StaticDetails: secret}, "canary-workflow", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SignalWorkflow(t.Context(), "canary", "", "signal", secret); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var failed *temporal.ApplicationError
+	if err := first.Get(ctx, nil); !errors.As(err, &failed) ||
+		!strings.Contains(err.Error(), secret) {
+		t.Errorf("who has the key gets %v", err)
+	}
+
+	var history []byte
+	without := s.Client(t, client.Options{})
+	for _, run := range []string{first.GetRunID(), ""} {
+		for i := without.GetWorkflowHistory(t.Context(), "canary", run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); i.HasNext(); {
+			e, err := i.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := proto.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			history = append(history, text...)
+		}
+	}
+	w.Stop()
+	s.Stop(t)
+	files, err := filepath.Glob(s.File + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := map[string][]byte{"history": history}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored["database"] = append(stored["database"], text...)
+	}
+	for what, text := range stored {
+		if !strings.Contains(string(text), "canary-workflow") {
+			t.Errorf("%s, %d bytes: it does not have the workflow", what, len(text))
+		}
+		for _, absent := range []string{secret, key} {
+			if form := encryptiontest.Form(text, absent); form != "" {
+				t.Errorf("%s has a secret (%s)", what, form)
+			}
+		}
+	}
+}
+
+// TestPayloadsOfOthers checks that a process with another key, or with none, is refused by name, and that one with the
+// key of any zone takes part.
+func TestPayloadsOfOthers(t *testing.T) {
+	site := newKeys(t, encryption.New())
+	ofZone, err := site.ForZone("rack1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := encrypting(site).DataConverter.ToPayload("id-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got string
+	if err := encrypting(newKeys(t, ofZone)).DataConverter.FromPayload(payload, &got); err != nil || got != "id-1" {
+		t.Errorf("a worker of a zone: %q, %v", got, err)
+	}
+	for _, text := range []string{"", encryption.New()} {
+		keys := newKeys(t, text)
+		if err := encrypting(keys).DataConverter.FromPayload(payload, &got); err == nil ||
+			!strings.Contains(err.Error(), encryption.Remedy) {
+			t.Error(err)
+		}
+	}
+	plain, err := converter.GetDefaultDataConverter().ToPayload("id-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := encrypting(site).DataConverter.FromPayload(plain, &got); err == nil ||
+		!strings.Contains(err.Error(), "is not encrypted") {
+		t.Error(err)
+	}
+	payload.Data[len(payload.Data)-1] ^= 1
+	if err := encrypting(site).DataConverter.FromPayload(payload, &got); err == nil {
+		t.Errorf("a damaged payload: %q", got)
+	}
+}
