@@ -152,9 +152,26 @@ func (p *printer) event(e journal.Recorded, f format) {
 		p.printf("%s\n", line)
 		return
 	}
-	if e.Kind != journal.Planned { // the plan was shown before
+	switch e.Kind { //nolint:exhaustive // the others are one line
+	case journal.Planned: // the plan was shown before
+	case journal.Output:
+		start := eventLine(e)
+		for _, line := range printedLines(e.Output) {
+			p.printf("%s  | %s\n", start, line)
+		}
+	default:
 		p.printf("%s\n", eventLine(e))
 	}
+}
+
+// printedLines returns the lines of an output that are not empty, each harmless.
+func printedLines(output string) (lines []string) {
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(harmless(line)); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // eventLine returns an event as one line of plain text.

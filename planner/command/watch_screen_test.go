@@ -67,6 +67,9 @@ func script() (run journal.Run, events []journal.Recorded, now time.Time) {
 		at(20+10*i, task("web", node, "file[/etc/nginx/nginx.conf]"))
 		at(20+10*i, task("web", node, "service[nginx]"))
 	}
+	printing := task("web", "web2", "file[/etc/nginx/nginx.conf]")
+	printing.Kind, printing.Output = journal.Output, "Reading package lists...\nUnpacking nginx (1.26)\n"
+	at(30, printing)
 	at(31, ended(task("web", "web3", "file[/etc/nginx/nginx.conf]"), "changed", ""))
 	at(32, journal.Event{Kind: journal.Paused, Group: "db", Phase: 1, Output: "d1",
 		Message: "batch 1 of 2 waits for approval: terraform-provider-slipway runs approve run-1"})
@@ -117,6 +120,38 @@ func trimmed(text string) string {
 	return b.String()
 }
 
+// What a task prints is shown while it runs, also that of a command of the session, and in lines of their own elsewhere.
+func TestWatchShowsWhatTasksPrint(t *testing.T) {
+	inUTC(t)
+	run, events, now := script()
+	shows := func(text string, want bool) {
+		t.Helper()
+		if screen := ansi.Strip(screenOf(run, events, 80, 60).text(now)); strings.Contains(screen, text) != want {
+			t.Errorf("shown: %v, %q in:\n%s", !want, text, screen)
+		}
+	}
+	shows("| Unpacking nginx (1.26)", true)
+	shows("Reading package lists", false)
+	add := func(e journal.Event) {
+		e.Group, e.Node, e.Phase, e.Time = "web", "web2", 4, now
+		events = append(events, journal.Recorded{Seq: int64(len(events) + 1), Event: e})
+	}
+	for _, resource := range []string{"file[/etc/nginx/nginx.conf]", "service[nginx]"} {
+		add(journal.Event{Kind: journal.TaskFinished, Resource: resource, Action: "update", Status: "changed"})
+	}
+	shows("Unpacking", false)
+	add(journal.Event{Kind: journal.Output, Action: "health check", Output: "waiting for port 80\n"})
+	shows("web2  health check\n          | waiting for port 80", true)
+	var out strings.Builder
+	p := &printer{w: &out}
+	p.event(events[len(events)-1], table)
+	if want := "12:01:35  output  web  web2  health check  | waiting for port 80\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+	add(journal.Event{Kind: journal.NodeFinished, Status: "DEPLOYED"})
+	shows("waiting for port 80", false)
+}
+
 // What nodes say does nothing to the terminal, however long it is.
 func TestWatchScreenOfHostileText(t *testing.T) {
 	for _, text := range []string{evil, hostileText, strings.Repeat("x", 1<<20), "\x1b[2J\x1b[1;1H", "\u2066\u202eabc\u2069",
@@ -125,7 +160,7 @@ func TestWatchScreenOfHostileText(t *testing.T) {
 		run.Site, run.Operation = text, text
 		var events []journal.Recorded
 		for _, kind := range []journal.Kind{journal.PhaseStarted, journal.TaskStarted, journal.Note, journal.Paused, journal.Decided,
-			journal.TaskFinished, journal.NodeFinished, journal.GroupFinished, journal.TaskStarted} {
+			journal.TaskFinished, journal.NodeFinished, journal.GroupFinished, journal.TaskStarted, journal.Output} {
 			events = append(events, journal.Recorded{Event: journal.Event{Kind: kind, Group: text, Node: text, Resource: text,
 				Action: text, Status: text, Message: text, Output: text, Time: now}})
 		}
@@ -263,6 +298,13 @@ func TestWatchEstimates(t *testing.T) {
 	groups, _ := v.tallies()
 	if left := v.left(groups); left != 50*time.Second {
 		t.Errorf("5 nodes of 10 s take %s", left)
+	}
+	v.pace["db"], v.pace["app"] = 30*time.Second, time.Second // at the same time as web; after db
+	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}, {Name: "db", Nodes: 3},
+		{Name: "app", DependsOn: []string{"db"}, Nodes: 7}}})
+	groups, _ = v.tallies()
+	if left := v.left(groups); left != 97*time.Second {
+		t.Errorf("60 s beside 90 s and then 7 s take %s", left)
 	}
 	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}, {Name: "new", Nodes: 1}}})
 	groups, _ = v.tallies()

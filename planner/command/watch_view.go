@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type watched struct {
 	groups []*watchedGroup // in the order of the run
 	nodes  journal.Nodes
 	open   map[string][]journal.Recorded // node -> its tasks that were started and did not end
+	prints map[string]journal.Recorded   // node -> what it printed last, while its task runs
 	since  map[string]time.Time          // node -> when its newest task was started or ended
 	paused bool                          // by a person
 	latest []journal.Recorded            // notes and decisions, the newest last
@@ -57,7 +59,8 @@ func harmless(text string) string {
 
 func newWatched(run journal.Run, pace map[string]time.Duration) *watched {
 	return &watched{run: run, pace: pace, nodes: journal.Nodes{}, open: map[string][]journal.Recorded{},
-		since: map[string]time.Time{}}
+		prints: map[string]journal.Recorded{},
+		since:  map[string]time.Time{}}
 }
 
 // group returns a group, which is added where it is not known: an older slipway recorded no outline.
@@ -78,11 +81,16 @@ func (w *watched) add(e journal.Recorded) {
 	for _, text := range []*string{&e.Group, &e.Node, &e.Resource, &e.Action, &e.Status, &e.Message} {
 		*text = harmless(*text)
 	}
+	if lines := printedLines(e.Output); e.Kind == journal.Output && len(lines) > 0 {
+		e.Message = lines[len(lines)-1]
+		w.prints[e.Node] = e
+	}
 	e.Output = "" // up to 4 KiB each, and not shown
 	node := w.nodes.Add(e)
 	if node != nil {
 		node.Tasks, node.Group = nil, cmp.Or(e.Group, node.Group) // its first tasks may be before those of its group
 		w.since[e.Node] = e.Time
+		delete(w.prints, e.Node)
 		w.group(node.Group)
 	}
 	switch e.Kind {
@@ -120,7 +128,9 @@ func (w *watched) add(e journal.Recorded) {
 		w.latest = append(w.latest, e)
 	case journal.Note:
 		w.latest = append(w.latest, e)
-	case journal.PhaseFinished, journal.RunFinished:
+	case journal.PhaseFinished: // also the last commands of its sessions have ended
+		maps.DeleteFunc(w.prints, func(_ string, p journal.Recorded) bool { return p.Group == e.Group })
+	case journal.Output, journal.RunFinished:
 	}
 	w.latest = w.latest[max(0, len(w.latest)-latestShown):]
 }
@@ -135,6 +145,7 @@ func (w *watched) start(o journal.Outline) {
 	}
 	w.groups, w.nodes = nil, journal.Nodes{}
 	clear(w.open)
+	clear(w.prints)
 	for _, g := range o.Groups {
 		g.Name = harmless(g.Name)
 		for i := range g.DependsOn {
@@ -210,17 +221,22 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 	return groups, all
 }
 
-// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs; 0: not known.
+// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs; 0: not known. Groups
+// run at the same time unless one depends on the other, so the longest chain of them counts.
 func (w *watched) left(groups map[string]tally) (left time.Duration) {
-	for _, g := range w.groups {
+	ends := map[string]time.Duration{}
+	for _, g := range w.groups { // what a group depends on comes before it
+		for _, before := range g.DependsOn {
+			ends[g.Name] = max(ends[g.Name], ends[before])
+		}
 		t := groups[g.Name]
-		if g.status != "" || t.total == t.done() {
-			continue
+		if g.status == "" && t.total > t.done() {
+			if w.pace[g.Name] == 0 {
+				return 0
+			}
+			ends[g.Name] += w.pace[g.Name] * time.Duration(t.total-t.done())
 		}
-		if w.pace[g.Name] == 0 {
-			return 0
-		}
-		left += w.pace[g.Name] * time.Duration(t.total-t.done())
+		left = max(left, ends[g.Name])
 	}
 	return left
 }
@@ -284,7 +300,7 @@ func (w *watched) body(now time.Time, groups map[string]tally, width int, onlyFa
 		}
 		return lines
 	}
-	lines = append(lines, w.tree(groups)...)
+	lines = append(lines, w.tree(groups, width)...)
 	lines = append(lines, w.now(now)...)
 	if len(w.latest) > 0 {
 		lines = append(lines, "", inBold.Render("LATEST"))
@@ -362,7 +378,7 @@ func wrapped(text string, width int, all bool) []string {
 }
 
 // tree returns the groups, each below the first group that it depends on.
-func (w *watched) tree(tallies map[string]tally) (lines []string) {
+func (w *watched) tree(tallies map[string]tally, width int) (lines []string) {
 	depth, wide := map[string]int{}, 0
 	label := func(g *watchedGroup) string {
 		text := strings.Repeat("  ", depth[g.Name]) + cmp.Or(g.Name, "(no group)")
@@ -386,8 +402,13 @@ func (w *watched) tree(tallies map[string]tally) (lines []string) {
 		name := label(g)
 		line := "  " + name + strings.Repeat(" ", wide-ansi.StringWidth(name)) + " " + t.bar(10) +
 			fmt.Sprintf(" %3d/%-3d ", t.done(), t.total)
-		lines = append(lines, line+strings.Join(slices.DeleteFunc([]string{g.state(t), g.batches(), g.criteria()},
-			func(s string) bool { return s == "" }), "; "))
+		about := strings.Join(slices.DeleteFunc([]string{g.state(t), g.batches(), g.criteria()},
+			func(s string) bool { return s == "" }), "; ")
+		indent := strings.Repeat(" ", ansi.StringWidth(line))
+		for _, part := range strings.Split(ansi.Wrap(about, max(20, width-len(indent)), ""), "\n") {
+			lines = append(lines, line+part)
+			line = indent
+		}
 	}
 	return lines
 }
@@ -431,9 +452,9 @@ func (g *watchedGroup) criteria() string {
 // now returns what runs, what takes longest first.
 func (w *watched) now(now time.Time) (lines []string) {
 	var nodes []string
-	for node, tasks := range w.open {
-		if len(tasks) > 0 {
-			nodes = append(nodes, node)
+	for node, n := range w.nodes {
+		if _, prints := w.prints[node]; prints || len(w.open[node]) > 0 {
+			nodes = append(nodes, n.Node)
 		}
 	}
 	if len(nodes) == 0 {
@@ -444,13 +465,20 @@ func (w *watched) now(now time.Time) (lines []string) {
 	})
 	lines = append(lines, "", inBold.Render("NOW"))
 	for _, node := range nodes {
-		t := w.open[node][0]
+		open, p := w.open[node], w.prints[node]
+		t := p
+		if p.Resource != "" || p.Action == "" { // not a command of the session: a task of the node
+			t, open = open[0], open[1:]
+		}
 		line := fmt.Sprintf("  %6s  %s  %s", short(now.Sub(w.since[node])), w.nodes[node].Title(),
 			strings.TrimSpace(t.Action+" "+t.Resource))
-		if more := len(w.open[node]) - 1; more > 0 {
-			line += fmt.Sprintf(", then %d more", more)
+		if len(open) > 0 {
+			line += fmt.Sprintf(", then %d more", len(open))
 		}
 		lines = append(lines, line)
+		if p.Message != "" {
+			lines = append(lines, inFaint.Render("          | "+p.Message))
+		}
 	}
 	return lines
 }

@@ -115,6 +115,21 @@ func (x *session) start(j *operation) {
 		j.started, j.log = time.Now(), &system.Tail{Limit: system.OutputLimit}
 	}
 	x.sys.ID, x.sys.Digest, x.sys.Log, x.sys.Notice = j.id, j.Digest, j.log, &j.notice
+	x.show(j)
+}
+
+// show sends what the commands of operations print from now on, unless one of them is sensitive. Together they are shown
+// as the first.
+func (x *session) show(operations ...*operation) {
+	var secrets []string
+	for _, j := range operations {
+		if j.Sensitive() {
+			x.live.end()
+			return
+		}
+		secrets = append(secrets, j.secrets()...)
+	}
+	x.live.begin(Result{ID: operations[0].id}, secrets)
 }
 
 // The bounds of what a result says, in bytes.
@@ -123,38 +138,48 @@ const (
 	messageLimit    = 1024
 )
 
-// redact takes secrets, and what acts on terminals, out of a result, and bounds it. It does not rely on the types,
-// whose errors repeat what commands print.
-func (j *operation) redact(r *Result) {
-	if j.log != nil {
-		r.Output = j.log.String()
+// secret reports whether a parameter is never shown.
+func (j *operation) secret(name string) bool {
+	return j.typ != nil && slices.ContainsFunc(j.typ.Schema().Parameters, func(p resource.Parameter) bool {
+		return p.Name == name && (p.Sensitive || j.Sensitive())
+	})
+}
+
+// secrets returns the texts that must not be shown, the longest first, so that no part of one stays because another was
+// in it.
+func (j *operation) secrets() (values []string) {
+	if j.typ == nil {
+		return nil
 	}
-	secret := map[string]bool{}
-	var values []string
-	if j.typ != nil {
-		for _, p := range j.typ.Schema().Parameters {
-			if p.Sensitive || j.Sensitive() {
-				secret[p.Name] = true
-				if len(p.Values) > 0 || p.Kind == resource.Bool || p.Kind == resource.Integer {
-					continue // one of a few words that anyone can read in the documentation
-				}
-				values = append(values, j.Parameters.Strings(p.Name)...)
-				values = append(values, slices.Collect(maps.Values(j.Parameters.StringMap(p.Name)))...)
-			}
+	for _, p := range j.typ.Schema().Parameters {
+		if !p.Sensitive && !j.Sensitive() || len(p.Values) > 0 || p.Kind == resource.Bool || p.Kind == resource.Integer {
+			continue // also one of a few words that anyone can read in the documentation
 		}
+		values = append(values, j.Parameters.Strings(p.Name)...)
+		values = append(values, slices.Collect(maps.Values(j.Parameters.StringMap(p.Name)))...)
 	}
 	for _, v := range slices.Clone(values) { // errors write them in quotes, too
 		if quoted := strconv.Quote(v); quoted != `"`+v+`"` {
 			values = append(values, quoted[1:len(quoted)-1])
 		}
 	}
-	// The longest first, so that no part of one stays because another was in it.
+	values = slices.DeleteFunc(values, func(v string) bool {
+		return len(v) <= 2 || v == j.Title // what is shorter occurs everywhere and says nothing
+	})
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	return values
+}
+
+// redact takes secrets, and what acts on terminals, out of a result, and bounds it. It does not rely on the types,
+// whose errors repeat what commands print.
+func (j *operation) redact(r *Result) {
+	if j.log != nil {
+		r.Output = j.log.String()
+	}
+	values := j.secrets()
 	clean := func(text string, limit int) string {
 		for _, v := range values {
-			if len(v) > 2 && v != j.Title { // what is shorter occurs everywhere and says nothing
-				text = strings.ReplaceAll(text, v, types.Hidden)
-			}
+			text = strings.ReplaceAll(text, v, types.Hidden)
 		}
 		return resource.Visible(strings.ToValidUTF8(bounded(text, limit), "\uFFFD"))
 	}
@@ -168,7 +193,7 @@ func (j *operation) redact(r *Result) {
 	r.Differences = slices.Clone(r.Differences)
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		if secret[d.Parameter] || j.Sensitive() && d.Parameter != refreshParameter && d.Parameter != types.BootParameter {
+		if j.secret(d.Parameter) || j.Sensitive() && d.Parameter != refreshParameter && d.Parameter != types.BootParameter {
 			d.Is, d.Should = types.Hidden, types.Hidden
 		}
 		d.Is, d.Should = clean(d.Is, differenceLimit), clean(d.Should, differenceLimit)

@@ -141,6 +141,17 @@ const (
 	// Deferred items wait for the confirmation of a guarded change, which Summary.Guard names. The executor sees to that,
 	// too.
 	Deferred Status = "deferred"
+	// Printing is no outcome either: Output is what the item printed since the last such message, while it runs; without
+	// an ID, the command of the session that Message names, such as [LiveLock]. The result has the last of all that
+	// was printed.
+	Printing Status = "printing"
+)
+
+// The commands of a session, besides those of its items, whose output is sent while they run.
+const (
+	LiveLock   = "lock"
+	LiveUnlock = "unlock"
+	LiveHealth = "health check"
 )
 
 // Result is the outcome of one item, sent as soon as it is known.

@@ -39,6 +39,11 @@ func runWith(
 		sys: s, types: types, manifest: c, emit: emit, index: map[resource.ID]int{}, failed: map[resource.ID]bool{},
 		prefetched: map[string]int{},
 	}
+	if x.applying() {
+		x.live.emit, s.Live = emit, &x.live
+		defer func() { s.Live = nil }()
+		defer x.live.end()
+	}
 	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
 	if err := c.invalid(); err != nil {
 		summary.Error = &SessionError{Code: CodeProtocol, Message: err.Error()}
@@ -103,6 +108,7 @@ type session struct {
 	types    map[string]types.Type
 	manifest Manifest
 	emit     func(Result)
+	live     liveOutput // what commands print, while they run
 	ledger   *ledger.Ledger
 
 	operations []*operation
@@ -342,6 +348,7 @@ func (x *session) requiresFrom(j *operation, i int) bool {
 
 // report sends the outcome of an item.
 func (x *session) report(j *operation) {
+	x.live.end()
 	r := j.result
 	r.ID = j.id
 	r.Millis = j.ended.Sub(j.started).Milliseconds()

@@ -410,6 +410,7 @@ func (x *session) executeBatch(ctx context.Context, batcher types.Batcher, opera
 	}
 	log := &system.Tail{Limit: system.OutputLimit} // of all together: what commands print cannot be separated
 	x.sys.Log = log
+	x.show(begun...)
 	errs, err := guarded(begun[0].Type, func() ([]error, error) { return batcher.ApplyBatch(ctx, x.sys, rs), nil })
 	if err == nil && len(errs) != len(begun) {
 		err = fmt.Errorf("internal error in the type %q: %d answers for %d resources; please report it",

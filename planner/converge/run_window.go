@@ -91,7 +91,7 @@ func (x *session) lock(ctx context.Context) *SessionError {
 	if x.manifest.Lock == "" {
 		return nil
 	}
-	out, err := x.window(ctx, x.manifest.Lock, 0)
+	out, err := x.window(ctx, LiveLock, x.manifest.Lock, 0)
 	if err != nil {
 		// It may have locked or not; the mark stays, so that the next run unlocks first.
 		return &SessionError{Code: CodeLock, Message: "lock: " + err.Error() + "; no resource was touched"}
@@ -129,7 +129,7 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 		case <-ctx.Done():
 		}
 	})()
-	out, err := x.window(ctx, command, 0)
+	out, err := x.window(ctx, LiveUnlock, command, 0)
 	if err == nil && out.Status != 0 {
 		err = fmt.Errorf("the command ended with status %d%s", out.Status, printed(out))
 	}
@@ -145,9 +145,11 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 	return nil
 }
 
-// window runs a command; a timeout of 0 is that of all commands.
-func (x *session) window(ctx context.Context, command string, timeout time.Duration) (system.Output, error) {
+// window runs a command of the session; a timeout of 0 is that of all commands.
+func (x *session) window(ctx context.Context, name, command string, timeout time.Duration) (system.Output, error) {
 	x.sys.Log = nil
+	x.live.begin(Result{Message: name}, nil)
+	defer x.live.end()
 	out, err := x.sys.Run(ctx, system.Command{Argv: []string{"/bin/sh", "-c", command}, Timeout: timeout,
 		EndsWithSession: true})
 	x.sys.Forget()
@@ -157,7 +159,7 @@ func (x *session) window(ctx context.Context, command string, timeout time.Durat
 // checkHealth runs a health check until it succeeds or was run often enough.
 func (x *session) checkHealth(ctx context.Context, h HealthCheck) *SessionError {
 	for runs := 1; ; runs++ {
-		out, err := x.window(ctx, h.Command, h.Timeout)
+		out, err := x.window(ctx, LiveHealth, h.Command, h.Timeout)
 		switch {
 		case err == nil && out.Status == 0:
 			return nil

@@ -149,6 +149,7 @@ const (
 	Planned       Kind = "planned" // what the run will do: a phase with its nodes ([PlannedPhase]), or a group
 	PhaseStarted  Kind = "phase_started"
 	TaskStarted   Kind = "task_started"  // recorded before the task starts
+	Output        Kind = "output"        // what a task prints while it runs; Action names a command of its session
 	TaskFinished  Kind = "task_finished" // recorded as soon as its outcome is known
 	NodeFinished  Kind = "node_finished" // a node reached its last stage of the run
 	PhaseFinished Kind = "phase_finished"

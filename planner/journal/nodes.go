@@ -25,14 +25,20 @@ type NodeHistory struct {
 // page is how many events are read at once.
 const page = 1000
 
-// AllEvents returns all events of a run, oldest first.
+// AllEvents returns all events of a run, oldest first, but for those of the kind [Output]: what tasks printed at the
+// end is with their ends.
 func (s *Store) AllEvents(ctx context.Context, run string) (all []Recorded, err error) {
-	for after := int64(0); ; after = all[len(all)-1].Seq {
+	for after := int64(0); ; {
 		events, err := s.Events(ctx, run, after, page)
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, events...); len(events) < page {
+		for _, e := range events {
+			if after = e.Seq; e.Kind != Output {
+				all = append(all, e)
+			}
+		}
+		if len(events) < page {
 			return all, nil
 		}
 	}

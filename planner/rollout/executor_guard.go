@@ -109,11 +109,12 @@ func (e *InProcess) throughGuard(ctx context.Context, l *link, node site.Node, c
 func (e *InProcess) confirm(ctx context.Context, l *link, node site.Node, c converge.Manifest) (
 	s converge.Summary, refused, err error) {
 	c.Items, c.Begins, c.Health = nil, nil, nil
+	nothing := func(converge.Result) {} // there are no items, and what the unlock command prints is not shown
 	confirmation := c
 	confirmation.Mode, confirmation.Lock, confirmation.Unlock, confirmation.Keep = converge.Confirm, "", "", false
 	err = e.persist(ctx, func(ctx context.Context) (err error) {
 		fresh := &link{}
-		if s, err = e.session(ctx, fresh, node, confirmation, nil); err == nil {
+		if s, err = e.session(ctx, fresh, node, confirmation, nothing); err == nil {
 			l.conn, fresh.conn = fresh.conn, l.conn
 		} else if ctx.Err() == nil {
 			refused = err
@@ -126,7 +127,7 @@ func (e *InProcess) confirm(ctx context.Context, l *link, node site.Node, c conv
 	}
 	var stuck *converge.SessionError
 	err = e.persist(ctx, func(ctx context.Context) (err error) {
-		s, err = e.session(ctx, l, node, c, nil)
+		s, err = e.session(ctx, l, node, c, nothing)
 		if errors.As(err, &stuck) && stuck.Code == converge.CodeUnlock {
 			return nil
 		}

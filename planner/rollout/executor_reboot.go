@@ -36,6 +36,9 @@ func (e *InProcess) throughSessions(ctx context.Context, l *link, node site.Node
 			switch {
 			case r.Status == converge.Deferred:
 				return
+			case r.Status == converge.Printing:
+				each(r)
+				return
 			case r.Guarded:
 				done[r.ID], waiting = true, append(waiting, r)
 				return

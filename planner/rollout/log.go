@@ -18,6 +18,7 @@ type log struct {
 	failed   func(error) // called once, with the first error
 
 	mu      sync.Mutex
+	shown   int // bytes of the events of show
 	waiting []journal.Event
 	reached chan struct{} // closed when everything waiting now is recorded or lost
 	err     error
@@ -51,6 +52,24 @@ func newLog(ctx context.Context, r Recorder, lost <-chan struct{}, now func() ti
 
 // append gives events to the writer and returns at once. It gives them their time.
 func (l *log) append(events ...journal.Event) { l.add(events) }
+
+// The bounds of what commands print while they run, which a run can do without.
+const (
+	shownWaiting = 1000     // events that may wait when one more is added
+	shownLimit   = 64 << 20 // bytes of a run
+)
+
+// show appends an event of what a command prints while it runs, unless many events wait already or the run has shown
+// much.
+func (l *log) show(e journal.Event) {
+	l.mu.Lock()
+	l.shown += len(e.Output)
+	drop := len(l.waiting) >= shownWaiting || l.shown > shownLimit
+	l.mu.Unlock()
+	if !drop {
+		l.append(e)
+	}
+}
 
 // record gives events to the writer, all in one call of the recorder, and returns when they are durable.
 func (l *log) record(events ...journal.Event) error {

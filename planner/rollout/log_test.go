@@ -149,3 +149,36 @@ func TestLogIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// What tasks print while they run waits for no disk and takes no memory; what counts is recorded all the same.
+func TestShownEventsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := &slowDisk{}
+		l := started(t, disk, func(err error) { t.Errorf("failed with %v", err) })
+		for range 10 * shownWaiting {
+			l.show(journal.Event{Kind: journal.Output, Output: "x"})
+		}
+		if err := l.record(journal.Event{Kind: journal.TaskFinished}); err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			l.show(journal.Event{Kind: journal.Output, Output: strings.Repeat("x", shownLimit/10)})
+		}
+		if err := l.close(); err != nil {
+			t.Fatal(err)
+		}
+		events, bytes, finished := 0, 0, 0
+		for _, call := range disk.calls {
+			for _, e := range call {
+				events++
+				bytes += len(e.Output)
+				if e.Kind == journal.TaskFinished {
+					finished++
+				}
+			}
+		}
+		if finished != 1 || events < shownWaiting || events > 2*shownWaiting+100 || bytes > shownLimit {
+			t.Errorf("%d events with %d bytes, %d ends of tasks", events, bytes, finished)
+		}
+	})
+}

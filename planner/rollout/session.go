@@ -72,6 +72,15 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	var stay []string
 	finished := func(r converge.Result) {
 		action, known := actions[r.ID]
+		if r.Status == converge.Printing {
+			e := journal.Event{Kind: journal.Output, Group: group, Phase: st.Phase, Node: n.Name, Resource: string(r.ID),
+				Service: services[r.ID], Action: string(action), Output: r.Output}
+			if r.ID == "" {
+				e.Action = r.Message
+			}
+			d.log.show(e)
+			return
+		}
 		switch {
 		case c.TearDown:
 			action = task.Forget

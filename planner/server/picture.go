@@ -93,7 +93,7 @@ func (p *picture) fold(events []journal.Recorded) {
 			if e.Kind == journal.Paused {
 				p.Waits = append(p.Waits, e)
 			}
-		case journal.PhaseStarted:
+		case journal.PhaseStarted, journal.Output:
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 	})
 	defer stop()
 
-	said := false
+	said, live, liveSize := false, 0, 0
 	for results, size := 0, 0; ; {
 		line, err := f.line(converge.ResultLimit)
 		switch {
@@ -102,6 +102,16 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 		if err != nil {
 			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line that is not a message (%v): %s",
 				err, shown(string(line)))
+		}
+		if m.Result != nil && m.Result.Status == converge.Printing {
+			live++
+			liveSize += len(line)
+			if live > converge.LiveMessages || liveSize > converge.LiveLimit {
+				return converge.Summary{}, flood("more of what commands print while they run than %d messages, or %d bytes",
+					converge.LiveMessages, converge.LiveLimit)
+			}
+			each(*m.Result)
+			continue
 		}
 		if m.Result != nil {
 			results++

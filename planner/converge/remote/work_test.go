@@ -302,3 +302,18 @@ func (c *spyConn) Start(ctx context.Context, command string) (transport.Session,
 	c.command = command
 	return c.Conn.Start(ctx, command)
 }
+
+// What a helper sends while its commands run is passed on, is none of the results, and is bounded.
+func TestLiveOutputIsPassedOnAndBounded(t *testing.T) {
+	const printing = `printf '%s\n' '{"result":{"id":"file[/etc/motd]","status":"printing","output":"half\u001b[2J\n","millis":0}}'`
+	n := newNode(t, sshtest.Options{})
+	s, results, err := n.converge(n.helpers("read -r c\n" + printing + "\n" + printing + "\n" + result + "\n" + summary))
+	if err != nil || s.Protocol != converge.Protocol || len(results) != 3 || results[0].Output != "half[2J\n" || results[2].Status != converge.Changed {
+		t.Errorf("results %+v, error %v", results, err)
+	}
+	_, results, err = n.converge(n.helpers("read -r c\n while :; do " + printing + "; done"))
+	refused(t, err, converge.CodeProtocol, "more of what commands print while they run than", "was given up")
+	if len(results) != converge.LiveMessages {
+		t.Errorf("%d messages were passed on, at most %d may be", len(results), converge.LiveMessages)
+	}
+}

@@ -41,11 +41,15 @@ func (s *System) Execute(ctx context.Context, c Command) (Output, error) {
 		defer s.lock.drop(cgroup)
 	}
 	stdout, combined := &head{limit: stdoutLimit}, &Tail{Limit: OutputLimit}
+	printed := []io.Writer{stdout, combined}
+	if s.Live != nil && !c.Quiet {
+		printed = append(printed, s.Live)
+	}
 	ended, err := runSupervised(ctx, request{
 		Path: []byte(program), Argv: convert[[]byte](c.Argv), Env: convert[[]byte](env),
 		Dir: []byte(cmp.Or(c.Dir, "/")), Stdin: c.Stdin, User: user,
 		Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession, Cgroup: cgroup,
-	}, io.MultiWriter(stdout, combined), combined, s.lock.file())
+	}, io.MultiWriter(printed...), combined, s.lock.file())
 	out := Output{Status: ended.Status, Stdout: stdout.bytes(), Combined: combined.String()}
 	switch {
 	case errors.Is(err, errLeft):

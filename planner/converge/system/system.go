@@ -5,6 +5,7 @@ package system
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -22,8 +23,9 @@ type System struct {
 	// Commands stands in for the machine's commands where a test says what they do; nil runs them.
 	Commands func(context.Context, Command) (Output, error)
 
-	Log        *Tail // gets what commands print that are not quiet; nil keeps nothing
-	Generation int   // counts Forget
+	Log        *Tail     // gets what commands print that are not quiet, when they have ended; nil keeps nothing
+	Live       io.Writer // gets the same while they run; must not block or fail; nil: nothing does
+	Generation int       // counts Forget
 
 	base       *os.File // the root directory, open for as long as the System is
 	lock       *Lock    // commands keep it until they have ended; nil where slipway has no directory on the node
@@ -127,8 +129,8 @@ func (s *System) Run(ctx context.Context, c Command) (Output, error) {
 	return out, err
 }
 
-// overwritten makes lines of what a command wrote over its own lines.
-var overwritten = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+// Overwritten makes lines of what a command wrote over its own lines.
+var Overwritten = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // defaultLockWait is how long a session waits for another one that works on the node, so that the rest of a session
 // that lost its controller can end.
@@ -159,7 +161,7 @@ func (t *Tail) WriteString(text string) { _, _ = t.Write([]byte(text)) } // Writ
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return overwritten.Replace(string(t.kept))
+	return Overwritten.Replace(string(t.kept))
 }
 
 // Remember returns the value that find gave for key since the last Forget, calling find when there is none. An error is
