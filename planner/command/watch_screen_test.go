@@ -34,7 +34,7 @@ func script() (run journal.Run, events []journal.Recorded, now time.Time) {
 	finished := func(group, node, stage, message string) journal.Event {
 		return journal.Event{Kind: journal.NodeFinished, Group: group, Node: node, Status: stage, Message: message}
 	}
-	at(0, journal.Event{Kind: journal.RunStarted, Message: "plan d1", Output: `{"groups":[
+	at(0, journal.Event{Kind: journal.RunStarted, Message: "plan d1", Output: `{"parallel_groups":2,"groups":[
 		{"name":"monitoring","nodes":2},
 		{"name":"ntp","critical":true,"minimum_successful_nodes":1,"nodes":2},
 		{"name":"control","critical":true,"depends_on":["ntp"],"percent_successful_nodes":90,"maximum_failed_nodes":1,"nodes":3},
@@ -300,11 +300,13 @@ func TestWatchEstimates(t *testing.T) {
 		t.Errorf("5 nodes of 10 s take %s", left)
 	}
 	v.pace["db"], v.pace["app"] = 30*time.Second, time.Second // at the same time as web; after db
-	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}, {Name: "db", Nodes: 3},
-		{Name: "app", DependsOn: []string{"db"}, Nodes: 7}}})
-	groups, _ = v.tallies()
-	if left := v.left(groups); left != 97*time.Second {
-		t.Errorf("60 s beside 90 s and then 7 s take %s", left)
+	for atOnce, want := range map[int]time.Duration{0: 157 * time.Second, 2: 97 * time.Second} {
+		v.start(journal.Outline{Parallel: atOnce, Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}, {Name: "db", Nodes: 3},
+			{Name: "app", DependsOn: []string{"db"}, Nodes: 7}}})
+		groups, _ = v.tallies()
+		if left := v.left(groups); left != want {
+			t.Errorf("60 s beside 90 s and then 7 s, %d groups at once, take %s, want %s", atOnce, left, want)
+		}
 	}
 	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}, {Name: "new", Nodes: 1}}})
 	groups, _ = v.tallies()

@@ -20,6 +20,7 @@ import (
 // watched is a run as far as its events were added: events in, text out. It knows no terminal and no clock.
 type watched struct {
 	run    journal.Run
+	atOnce int             // how many groups are worked on at once
 	groups []*watchedGroup // in the order of the run
 	nodes  journal.Nodes
 	open   map[string][]journal.Recorded // node -> its tasks that were started and did not end
@@ -143,13 +144,15 @@ func (w *watched) start(o journal.Outline) {
 	if failures := w.failures(200, false); len(failures) > 0 {
 		w.before = append(append(w.before, inBold.Render("IN AN EARLIER PASS OF THIS RUN")), failures...)
 	}
-	w.groups, w.nodes = nil, journal.Nodes{}
+	w.groups, w.nodes, w.atOnce = nil, journal.Nodes{}, o.Parallel
 	clear(w.open)
 	clear(w.prints)
 	for _, g := range o.Groups {
 		g.Name = harmless(g.Name)
-		for i := range g.DependsOn {
-			g.DependsOn[i] = harmless(g.DependsOn[i])
+		for _, names := range [][]string{g.DependsOn, g.After} {
+			for i := range names {
+				names[i] = harmless(names[i])
+			}
 		}
 		w.groups = append(w.groups, &watchedGroup{OutlineGroup: g})
 	}
@@ -221,12 +224,13 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 	return groups, all
 }
 
-// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs; 0: not known. Groups
-// run at the same time unless one depends on the other, so the longest chain of them counts.
+// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs; 0: not known. Where
+// several groups are worked on at once, that is the longest chain of groups that wait for each other, or their share of
+// all, whichever is longer.
 func (w *watched) left(groups map[string]tally) (left time.Duration) {
-	ends := map[string]time.Duration{}
+	ends, all := map[string]time.Duration{}, time.Duration(0)
 	for _, g := range w.groups { // what a group depends on comes before it
-		for _, before := range g.DependsOn {
+		for _, before := range slices.Concat(g.DependsOn, g.After) {
 			ends[g.Name] = max(ends[g.Name], ends[before])
 		}
 		t := groups[g.Name]
@@ -234,11 +238,13 @@ func (w *watched) left(groups map[string]tally) (left time.Duration) {
 			if w.pace[g.Name] == 0 {
 				return 0
 			}
-			ends[g.Name] += w.pace[g.Name] * time.Duration(t.total-t.done())
+			own := w.pace[g.Name] * time.Duration(t.total-t.done())
+			ends[g.Name] += own
+			all += own
 		}
 		left = max(left, ends[g.Name])
 	}
-	return left
+	return max(left, all/time.Duration(max(1, w.atOnce)))
 }
 
 var (

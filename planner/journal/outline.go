@@ -5,13 +5,15 @@ import "encoding/json"
 // Outline is what a run will do, as far as it is known before anything starts: the Output of a RunStarted. Each pass of
 // a run has its own.
 type Outline struct {
-	Groups []OutlineGroup `json:"groups"` // in the order in which the run works on them
+	Groups   []OutlineGroup `json:"groups"`                    // in the order in which the run works on them
+	Parallel int            `json:"parallel_groups,omitempty"` // how many at once; 0: one
 }
 
 // OutlineGroup is a deployment group of an Outline.
 type OutlineGroup struct {
 	Name      string   `json:"name"`
 	DependsOn []string `json:"depends_on,omitempty"`
+	After     []string `json:"after,omitempty"` // groups that must be complete before it, besides DependsOn
 	Critical  bool     `json:"critical,omitempty"`
 	Percent   *int     `json:"percent_successful_nodes,omitempty"`
 	Minimum   *int     `json:"minimum_successful_nodes,omitempty"`

@@ -10,8 +10,11 @@ import (
 // outline returns the [journal.Outline] of a program as JSON.
 func outline(p run.Program) string {
 	var o journal.Outline
+	if p.ParallelGroups > 1 {
+		o.Parallel = p.ParallelGroups
+	}
 	for _, g := range p.Groups {
-		out := journal.OutlineGroup{Name: g.Name, DependsOn: g.DependsOn, Critical: g.Critical}
+		out := journal.OutlineGroup{Name: g.Name, DependsOn: g.DependsOn, After: g.After, Critical: g.Critical}
 		if c := g.SuccessCriteria; c != nil {
 			out.Percent, out.Minimum, out.Maximum = c.PercentSuccessfulNodes, c.MinimumSuccessfulNodes, c.MaximumFailedNodes
 		}

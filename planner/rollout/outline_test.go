@@ -15,17 +15,18 @@ import (
 func TestOutline(t *testing.T) {
 	half := 50
 	p := run.Program{
+		Settings: run.Settings{ParallelGroups: 2},
 		Groups: []run.Group{
 			{Group: site.Group{Name: "ntp", Critical: true}, Owned: []string{"n1", "idle"}},
 			{Group: site.Group{Name: "web", DependsOn: []string{"ntp"}, SuccessCriteria: &site.SuccessCriteria{
-				PercentSuccessfulNodes: &half}}, Owned: []string{"w1", "w2", "w3"}, Batches: [][]string{{"w1"}, {"w2", "w3"}}},
+				PercentSuccessfulNodes: &half}}, Owned: []string{"w1", "w2", "w3"}, After: []string{"db"}, Batches: [][]string{{"w1"}, {"w2", "w3"}}},
 		},
 		Prepare: map[string]run.Session{"n1": {}, "w1": {}},
 		Deploy:  map[string][]run.Session{"w1": {{}}, "w2": {{}}, "w3": {{}}},
 	}
-	want := journal.Outline{Groups: []journal.OutlineGroup{
+	want := journal.Outline{Parallel: 2, Groups: []journal.OutlineGroup{
 		{Name: "ntp", Critical: true, Nodes: 1},
-		{Name: "web", DependsOn: []string{"ntp"}, Percent: &half, Nodes: 3, Batches: []int{1, 2}},
+		{Name: "web", DependsOn: []string{"ntp"}, After: []string{"db"}, Percent: &half, Nodes: 3, Batches: []int{1, 2}},
 	}}
 	if diff := cmp.Diff(want, journal.OutlineOf(journal.Event{Output: outline(p)})); diff != "" {
 		t.Error(diff)
