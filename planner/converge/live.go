@@ -27,8 +27,8 @@ const (
 	LiveLimit    = 8 * liveSession // encoded
 )
 
-// liveOutput sends what the commands of a session print while they run, as results with the status [Printing]. It never lets
-// a command wait: what it cannot send is left out.
+// liveOutput sends what the commands of a session print while they run, as results with the status [Printing]. It never
+// lets a command wait: what it cannot send is left out.
 type liveOutput struct {
 	emit func(Result)
 

@@ -118,8 +118,8 @@ func (x *session) start(j *operation) {
 	x.show(j)
 }
 
-// show sends what the commands of operations print from now on, unless one of them is sensitive. Together they are shown
-// as the first.
+// show sends what the commands of operations print from now on, unless one of them is sensitive. Together they are
+// shown as the first.
 func (x *session) show(operations ...*operation) {
 	var secrets []string
 	for _, j := range operations {

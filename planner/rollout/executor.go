@@ -10,7 +10,8 @@ import (
 // Executor runs catalogs on nodes. [InProcess] does so in this process.
 type Executor interface {
 	// Converge runs one catalog on one node and calls each for every result, in the order in which they arrive and
-	// never concurrently for one call; those that are [converge.Printing] come while an item is at work. It is called for many nodes at once, and for one node once at a time.
+	// never concurrently for one call; those that are [converge.Printing] come while an item is at work. It is called for
+	// many nodes at once, and for one node once at a time.
 	//
 	// A nil error means that the session ran to its end and that the summary is whole; items may have failed. An error
 	// is a *converge.SessionError or a *transport.Error and means that items without a result are in an unknown state.
