@@ -174,6 +174,11 @@ func TestOnlyTheHelperIsExecuted(t *testing.T) {
 		{"directory of another user", private, func(n *node, _ string) { chown(n, n.home) }, []string{"4711"}},
 		{"parent that others may write", private, func(n *node, _ string) { chmod(n, filepath.Dir(n.home), 0o777) }, []string{"/lib", "drwxrwxrwx"}},
 		{"parent of another user", private, func(n *node, _ string) { chown(n, filepath.Dir(n.home)) }, []string{"/lib", "4711"}},
+		{"directory in its place", private, func(n *node, file string) {
+			if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil {
+				n.t.Fatal(err)
+			}
+		}, []string{"is a directory", "emove"}},
 		{"link", func(n *node) {
 			private(n)
 			if err := errors.Join(os.Rename(n.home, n.home+"-real"), os.Symlink(n.home+"-real", n.home)); err != nil {
@@ -208,6 +213,17 @@ func TestOnlyTheHelperIsExecuted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHelperThatMayNotBeExecutedIsSentAgain: it lost its mode, and no file system is to blame.
+func TestHelperThatMayNotBeExecutedIsSentAgain(t *testing.T) {
+	n := newNode(t, sshtest.Options{})
+	h := n.helpers(good)
+	n.works(h)
+	if err := os.Chmod(filepath.Join(n.home, h.carried["linux/amd64"].file()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.works(h)
 }
 
 func TestANodeWithoutSha256sum(t *testing.T) {
