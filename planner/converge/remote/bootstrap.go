@@ -62,7 +62,8 @@ func (h Helpers) command(mark string, sudo bool, prompt string) string {
 //
 // It executes nothing that another user could have put there: the directory is not a link, it and all above it belong
 // to root and are not writable for others (above it, sticky directories and the group root may be), and a helper that
-// is there has the right owner, mode and digest. A helper that cannot be checked, for want of sha256sum, is sent again.
+// is there has the right owner, mode and digest. One that has not, or that cannot be checked, for want of sha256sum, is
+// sent again.
 func (h Helpers) bootstrap(mark string) string {
 	var arms strings.Builder
 	for _, platform := range h.Platforms() {
@@ -91,7 +92,8 @@ func (h Helpers) bootstrap(mark string) string {
 		`q="$d"`,
 		`while :; do own d "${q:-/}" || fail not_ours "$o"; [ "$q" ] || break; q="${q%/*}"; y=1; done`,
 		`f="$d/$h"`,
-		`if own - "$f" && c=$( { sha256sum <"$f"; } 2>/dev/null) && [ "${c%% *}" = "$s" ]; then :; else ` +
+		`[ -d "$f" ] && fail not_writable "$f is a directory; remove it"`,
+		`if own - "$f" && [ -x "$f" ] && c=$( { sha256sum <"$f"; } 2>/dev/null) && [ "${c%% *}" = "$s" ]; then :; else ` +
 			strings.Join([]string{
 				`if command -v gzip >/dev/null 2>&1; then g="gzip -dc"; elif command -v gunzip >/dev/null 2>&1; then g="gunzip -c"; else fail no_gunzip; fi`,
 				`t="$d/.$h.$$"`,
