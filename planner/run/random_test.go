@@ -45,6 +45,12 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 		}
 		if chance(60) {
 			g.SuccessCriteria = &site.SuccessCriteria{PercentSuccessfulNodes: number(r.IntN(100))}
+			if chance(30) {
+				g.SuccessCriteria.MaximumFailedNodes = number(r.IntN(4))
+			}
+			if chance(20) {
+				g.SuccessCriteria.MinimumSuccessfulNodes = number(r.IntN(4))
+			}
 		}
 		if chance(50) {
 			g.Rolling = &site.Rolling{MaxParallel: 1 + r.IntN(3), Lock: "drain", Unlock: "undrain"}
@@ -134,6 +140,9 @@ type world struct {
 	soaked  map[string]int  // group -> soaks that ended
 	changed map[string]bool // nodes that a session of a batch may have changed
 	back    map[string]bool // nodes that were restored
+	// group -> the batch during which its brake came down, negative when that batch was over and waited for approval
+	braked map[string]int
+	last   Command // of the session that the last event ended
 	refused map[string]bool // nodes that failed without a session
 	failed  map[string]bool // nodes that get nothing more in the pass
 	spent   map[string]bool // nodes that failed, in any pass
@@ -176,6 +185,7 @@ func (w *world) wrong(format string, args ...any) {
 
 // take checks commands and executes them.
 func (w *world) take(commands []Command) {
+	w.brakes()
 	for _, c := range commands {
 		w.kinds[string(c.Kind)]++
 		if w.over || w.report != nil && c.Kind != Finish {
@@ -188,6 +198,7 @@ func (w *world) take(commands []Command) {
 			w.report, w.over = c.Report, true
 		case Fail:
 			w.failed[c.Node], w.spent[c.Node], w.refused[c.Node] = true, true, true
+			w.brakes()
 		case Pause:
 			if c.Batch > 0 {
 				w.given[c.Group] = c.Batch - 1 // another pass asks again
@@ -328,10 +339,43 @@ func ends(c Command) bool {
 	return c.ID.Purpose == UnlockAfter || c.Session.Kind.cleansUp()
 }
 
+// broken reports whether nothing new may start in a group with batches, of which one is under way: that batch failed, the
+// criteria can no longer be met, or the failure budget is spent.
+func (w *world) broken(g Group, batch int) bool {
+	open := func(nodes []string) int {
+		return len(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return w.failed[n] }))
+	}
+	nodes, may := g.Batches[batch-1], w.program.MayFail
+	return len(strategy.EvaluateBatch(g.SuccessCriteria, batch, len(nodes), open(nodes))) > 0 ||
+		g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), open(g.Members))) > 0 ||
+		may != nil && len(w.spent) > *may
+}
+
+// brakes notes which groups with batches were braked, and whether that was in the middle of a batch: one of its
+// sessions runs, or has just ended.
+func (w *world) brakes() {
+	for name, batch := range w.batches {
+		g := w.groups[name]
+		if batch > len(g.Batches) || w.braked[name] != 0 || !w.broken(g, batch) {
+			continue
+		}
+		of := func(c Command) bool {
+			return c.Group == name && c.Call == "deploy" && !c.Session.Last && c.Session.Kind != Unlock &&
+				(c.Session.Kind == Soak || c.Node != "" && g.batchOf(c.Node) == batch)
+		}
+		if of(w.last) || slices.ContainsFunc(w.running, of) {
+			w.braked[name] = batch
+		} else if w.asked[name] == batch && w.given[name] < batch {
+			w.braked[name] = -batch
+		}
+	}
+}
+
 // checkRollback checks a session that restores a node: once, when nothing of its batch runs that may change it, and
-// only in a batch that failed.
-func (w *world) checkRollback(g Group, c Command, failed bool) {
+// only in a batch that did not come to its end.
+func (w *world) checkRollback(g Group, c Command) {
 	n := c.Node
+	failed := w.broken(g, g.batchOf(n)) && w.braked[g.Name] >= 0
 	switch {
 	case g.Rolling.OnFailure != site.OnFailureRollback || w.back[n] && c.ID.Attempt == 1 || !w.changed[n]:
 		w.wrong("%s is restored: asked for %q, changed %t, restored before %t", n, g.Rolling.OnFailure, w.changed[n], w.back[n])
@@ -393,7 +437,7 @@ func (w *world) checkBatch(g Group, c Command) {
 		return len(strategy.EvaluateBatch(g.SuccessCriteria, batch, len(g.Batches[batch-1]), ok)) > 0
 	}
 	if c.Session.Kind == Rollback {
-		w.checkRollback(g, c, failed(at))
+		w.checkRollback(g, c)
 		return
 	}
 	if c.Session.Kind == Check {
@@ -436,7 +480,7 @@ func (w *world) checkBatch(g Group, c Command) {
 
 // event ends a random session, or stops the run.
 func (w *world) event() Event {
-	w.ended = ""
+	w.ended, w.last = "", Command{}
 	if w.report != nil {
 		return w.planned()
 	}
@@ -463,9 +507,9 @@ func (w *world) event() Event {
 	if !settled && c.Node != "" && c.Session.Kind != Callback && w.r.IntN(200) < w.faults {
 		return Event{Kind: Lost, ID: c.ID}
 	}
-	w.running = slices.Delete(w.running, i, i+1)
-	if c.Call == "deploy" && !c.Session.Last && c.ID.Purpose == Work &&
-		(c.Session.Kind == Config || c.Session.Kind == Remote) {
+	w.running, w.last = slices.Delete(w.running, i, i+1), c
+	if c.Call == "deploy" && !c.Session.Last && c.ID.Purpose == Work && c.Node != "" &&
+		slices.Contains([]Kind{Config, Remote, Callback}, c.Session.Kind) {
 		w.changed[c.Node] = true
 	}
 	w.ended = strings.TrimSpace(fmt.Sprint(c.ID.Purpose, " ", c.Session.Kind, " ", c.Node, " of phase ", c.Phase))
@@ -655,7 +699,7 @@ func (w *world) begin(p Program) {
 	w.stale = map[string]bool{}
 	w.changed, w.back, w.refused = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	w.failed, w.batches, w.healthy, w.soaked = map[string]bool{}, map[string]int{}, map[string]int{}, map[string]int{}
-	w.asked, w.given = map[string]int{}, map[string]int{}
+	w.asked, w.given, w.braked = map[string]int{}, map[string]int{}, map[string]int{}
 	for _, g := range p.Groups {
 		w.groups[g.Name] = g
 	}
@@ -710,15 +754,9 @@ func (w *world) end() {
 		if w.report.Status == StatusInterrupted || g.Rolling == nil || g.Rolling.OnFailure != site.OnFailureRollback {
 			continue
 		}
-		r, _ := w.report.Group(g.Name)
-		for i, batch := range g.Batches {
-			if !slices.ContainsFunc(r.Shortfalls, func(s strategy.Shortfall) bool { return s.Batch == i+1 }) {
-				continue
-			}
-			for _, n := range batch {
-				if w.changed[n] && !w.back[n] && !w.refused[n] && w.calls[n] == g.Name+"deploy" {
-					w.wrong("%s of batch %d of %s, which failed, was not restored", n, i+1, g.Name)
-				}
+		for n := range w.changed {
+			if g.batchOf(n) == w.braked[g.Name] && !w.back[n] && !w.refused[n] && w.calls[n] == g.Name+"deploy" {
+				w.wrong("%s of batch %d of %s, which did not come to its end, was not restored", n, g.batchOf(n), g.Name)
 			}
 		}
 	}

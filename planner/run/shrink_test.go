@@ -123,6 +123,11 @@ func (sc scenario) model() string {
 			"deploy_timeout": g.DeployTimeout.String(), "selectors": []object{{"names": g.Selectors.Members(sc.site.Nodes)}}}
 		if c := g.SuccessCriteria; c != nil {
 			out["percent"] = *c.PercentSuccessfulNodes
+			for key, n := range map[string]*int{"maximum": c.MaximumFailedNodes, "minimum": c.MinimumSuccessfulNodes} {
+				if n != nil {
+					out[key] = *n
+				}
+			}
 		}
 		if g.Rolling != nil {
 			out["rolling"], out["batches"] = g.Rolling.MaxParallel, g.Rolling.Batches
