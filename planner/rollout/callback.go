@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -55,6 +56,22 @@ func (d *driver) called(planned, t task.Task, values map[string]any, err error) 
 	}
 	if err == nil && len(values) > 0 {
 		d.report.Values = d.report.Values.with(t, values)
+	}
+}
+
+// keepsCalls warns that what callbacks did for a node stays when the node is put back. They are called again by the next
+// plan.
+func (d *driver) keepsCalls(s session) {
+	var names []string
+	for _, c := range d.program.Deploy[s.Node] {
+		if _, called := d.report.Callbacks[c.Name]; c.Kind == run.Callback && !c.Last && called {
+			d.report.Callbacks[c.Name] = ""
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) > 0 {
+		d.warn(s.Group, s.Node, fmt.Sprintf("node %q: not restored: what the callback%s %s did", s.Node,
+			map[bool]string{true: "s"}[len(names) > 1], strings.Join(names, ", ")))
 	}
 }
 

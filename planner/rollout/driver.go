@@ -212,6 +212,8 @@ func (d *driver) execute(c run.Command) {
 	case run.Wake:
 		d.wake = time.After(c.Until.Sub(d.Now()))
 		return
+	case run.PutBack:
+		e.Kind, e.Action = journal.Note, string(task.Restore)
 	case run.Pause:
 		e.Kind = journal.Note
 		if c.Batch > 0 {
@@ -402,6 +404,9 @@ func (d *driver) ended(s session, o outcome) run.Result {
 		o.ledger = d.report.Nodes[s.Node].Ledger
 	}
 	d.actionsKnown[s.Node] = d.actionsKnown[s.Node] || o.begun
+	if s.Session.Kind == run.Rollback {
+		d.keepsCalls(s)
+	}
 	d.note(s.Node, func(r *NodeReport) {
 		if s.Session.Kind == run.Rollback { // what was done is done no more
 			r.Restored = o.ok()

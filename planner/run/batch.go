@@ -2,8 +2,8 @@ package run
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
@@ -20,7 +20,7 @@ func (g *Group) batchOf(node string) int {
 }
 
 // batchRounds returns the rounds of one batch: the work of its nodes, with the health check of each node behind it, the
-// soak, the health check of all again, and the rollback, which runs only when the batch failed.
+// soak, the health check of all again, and the rollback, which runs only when the batch did not come to its end.
 func (c *call) batchRounds(batch int, sessions []Session) []round {
 	rounds := append([]round{{batch: batch}}, c.phaseRounds(sessions)...)
 	r := c.group.Rolling
@@ -69,26 +69,42 @@ func (c *call) batchRounds(batch int, sessions []Session) []round {
 	return rounds
 }
 
-// restores reports whether a node is put back to what it had before the run: when its batch failed, and a session may
-// have changed it. Nothing is put back once the run is stopped.
+// restores reports whether a node is put back to what it had before the run: when the brake of its group came down in
+// the middle of its batch, whatever the reason, and the run may have changed it, or called a callback for it. Nothing is
+// put back once the run is stopped.
 func (m *Machine) restores(c *call, node string) bool {
-	failed := c.changed[node] && c.group.batchOf(node) == c.batch && len(c.batchFailed(c.sound)) > 0
-	return failed && !m.stop()
+	_, changed := c.changed[node]
+	return c.braked && changed && !m.stop()
 }
 
-// keepsChanges warns of the nodes of a batch that failed that were not put back because the run was stopped.
-func (m *Machine) keepsChanges(c *call) {
-	if !m.stopped || c.batch == 0 || c.group.Rolling.OnFailure != site.OnFailureRollback ||
-		len(c.batchFailed(c.sound)) == 0 {
-		return
-	}
-	for _, n := range slices.Sorted(maps.Keys(c.changed)) {
-		if c.group.batchOf(n) == c.batch && !m.node(n).restored {
-			m.do(Command{Kind: Warn, Group: c.group.Name, Node: n, Text: fmt.Sprintf("node %q keeps what this run has "+
-				"changed: its batch failed, but the run was stopped before it was put back", n)})
+// announceRollback records which nodes of a batch are put back, before the first one is: should the run be killed, the
+// next one can say so. When the run was stopped, it warns that they are not.
+func (m *Machine) announceRollback(c *call, chains []*chain) {
+	var nodes []string
+	for _, ch := range chains {
+		_, changed := c.changed[ch.node]
+		switch {
+		case !c.braked || !changed:
+		case m.stopped:
+			m.do(Command{Kind: Warn, Group: c.group.Name, Node: ch.node, Text: fmt.Sprintf("node %q keeps what this run has "+
+				"changed: its batch failed, but the run was stopped before it was put back", ch.node)})
+		default:
+			nodes = append(nodes, ch.node)
 		}
 	}
+	if len(nodes) == 0 {
+		return
+	}
+	more := ""
+	if n := len(nodes) - mostNamed; n > 0 {
+		nodes, more = nodes[:mostNamed], fmt.Sprintf(" and %d more", n)
+	}
+	m.do(Command{Kind: PutBack, Group: c.group.Name, Text: fmt.Sprintf("%s did not succeed; what this run changed is put "+
+		"back on %s%s", c.batchName(), strings.Join(nodes, ", "), more)})
 }
+
+// mostNamed is how many nodes a text names.
+const mostNamed = 10
 
 // startBatch starts the time of a batch, which has failed already when too many of its nodes were not prepared, or of
 // what comes after the last one.
@@ -125,6 +141,7 @@ func (m *Machine) unapproved(c *call) bool {
 	if done == 0 || c.approved >= done || !slices.Contains(g.Pauses, done) || !slices.ContainsFunc(c.rounds, left) {
 		return false
 	}
+	c.rounds = c.rounds[next:] // the batch is over: it stays, whatever comes
 	if c.asked < done {
 		c.asked = done
 		m.do(Command{Kind: Pause, Group: g.Name, Batch: done, Text: c.batchName() + " is done and waits for approval"})

@@ -37,15 +37,16 @@ type call struct {
 	idle      int             // members of the group that are locked, or may be, while nobody works on them
 	left      []string        // nodes that the brake of the group, or its maintenance window, keeps from being started
 	braked    bool
-	paused    bool            // something was left for another run
-	swept     bool            // of what is not begun, nothing is there any more that the maintenance window leaves out
-	asked     int             // the last batch for which it waits, or waited, for approval
-	approved  int             // the last batch that was approved
-	seen      time.Time       // of the last event: its time was counted up to then
-	held      bool            // whether the run was held then
-	batch     int             // of the group, from 1; 0: before the first or after the last
-	sound     int             // nodes of the batch that have not failed
-	changed   map[string]bool // nodes that a session of the call may have changed
+	paused    bool      // something was left for another run
+	swept     bool      // of what is not begun, nothing is there any more that the maintenance window leaves out
+	asked     int       // the last batch for which it waits, or waited, for approval
+	approved  int       // the last batch that was approved
+	seen      time.Time // of the last event: its time was counted up to then
+	held      bool      // whether the run was held then
+	batch     int       // of the group, from 1; 0: before the first or after the last
+	sound     int       // nodes of the batch that have not failed
+	// nodes that the call may have changed; false: only callbacks were called for them
+	changed map[string]bool
 }
 
 // round is a part of a call: it begins when the one before it is over.
@@ -197,6 +198,9 @@ func (m *Machine) nextRound(c *call) bool {
 		if r.chains == nil {
 			m.startBatch(c, r.batch)
 			return true
+		}
+		if r.kind == Rollback {
+			m.announceRollback(c, r.chains)
 		}
 		r.chains = slices.DeleteFunc(r.chains, func(ch *chain) bool { return !m.goesOn(c, ch) })
 		if len(r.chains) == 0 {
@@ -490,7 +494,8 @@ func (m *Machine) start(ch *chain, s Session, purpose Purpose) {
 		Until: c.until, Limit: c.limitError(), Err: m.halted}
 	if ch.window {
 		r := c.group.Rolling
-		out.Window = r.Lock+r.Unlock != "" && !c.group.Spared[s.Node] && (s.Kind != Check || purpose == UnlockAfter)
+		out.Window = r.Lock+r.Unlock != "" && !c.group.Spared[s.Node] && (s.Kind != Check || purpose == UnlockAfter) &&
+			(s.Kind != Rollback || c.changed[s.Node] || m.locked[s.Node] || purpose == UnlockAfter)
 		out.Keep = out.Window && (len(ch.sessions) > 1 && ch.sessions[1].Kind != Check || purpose == LockFirst)
 	}
 	if s.Kind == Soak {
@@ -571,7 +576,9 @@ func (m *Machine) ended(ch *chain, r Result) {
 	case ch.purpose == Work:
 		m.calling = m.calling && s.Kind != Callback
 		c.free[s.Phase]++
-		c.changed[ch.node] = c.changed[ch.node] || r.Sent && (s.Kind == Config || s.Kind == Remote)
+		if called := s.Kind == Callback && r.Outcome != NotStarted; called || r.Sent && (s.Kind == Config || s.Kind == Remote) {
+			c.changed[ch.node] = c.changed[ch.node] || !called
+		}
 	case v == done: // it is locked
 		m.proceed(ch)
 		return

@@ -68,7 +68,6 @@ func orDuration(d, otherwise time.Duration) time.Duration {
 func (m *Machine) groupOver(c *call) {
 	name := c.group.Name
 	succeeded := slices.DeleteFunc(slices.Clone(c.todo), func(n string) bool { return c.gone[n] })
-	m.keepsChanges(c)
 	if c.stage == strategy.Deployed {
 		for _, n := range succeeded {
 			if !m.later[n] {

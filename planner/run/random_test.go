@@ -141,8 +141,8 @@ type world struct {
 	changed map[string]bool // nodes that a session of a batch may have changed
 	back    map[string]bool // nodes that were restored
 	// group -> the batch during which its brake came down, negative when that batch was over and waited for approval
-	braked map[string]int
-	last   Command // of the session that the last event ended
+	braked  map[string]int
+	last    Command         // of the session that the last event ended
 	refused map[string]bool // nodes that failed without a session
 	failed  map[string]bool // nodes that get nothing more in the pass
 	spent   map[string]bool // nodes that failed, in any pass
@@ -197,7 +197,7 @@ func (w *world) take(commands []Command) {
 		case Finish:
 			w.report, w.over = c.Report, true
 		case Fail:
-			w.failed[c.Node], w.spent[c.Node], w.refused[c.Node] = true, true, true
+			w.failed[c.Node], w.spent[c.Node], w.refused[c.Node], w.last = true, true, true, c
 			w.brakes()
 		case Pause:
 			if c.Batch > 0 {
@@ -297,8 +297,7 @@ func (w *world) check(c Command) {
 		if w.failed[n] && !ends(c) {
 			w.wrong("%s failed and gets %+v", n, c)
 		}
-		open := len(slices.DeleteFunc(slices.Clone(g.Members), func(m string) bool { return w.failed[m] }))
-		if g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), open)) > 0 {
+		if w.short(g) {
 			w.kinds["after the brake"]++
 			if !ends(c) && (!c.Session.Locked || !w.locked[n]) &&
 				(c.Session.Kind != Check || w.calls[n] != g.Name+"deploy") {
@@ -342,13 +341,19 @@ func ends(c Command) bool {
 // broken reports whether nothing new may start in a group with batches, of which one is under way: that batch failed, the
 // criteria can no longer be met, or the failure budget is spent.
 func (w *world) broken(g Group, batch int) bool {
-	open := func(nodes []string) int {
-		return len(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return w.failed[n] }))
-	}
 	nodes, may := g.Batches[batch-1], w.program.MayFail
-	return len(strategy.EvaluateBatch(g.SuccessCriteria, batch, len(nodes), open(nodes))) > 0 ||
-		g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), open(g.Members))) > 0 ||
+	return len(strategy.EvaluateBatch(g.SuccessCriteria, batch, len(nodes), w.open(nodes))) > 0 || w.short(g) ||
 		may != nil && len(w.spent) > *may
+}
+
+// open returns how many of some nodes have not failed, and were not put back.
+func (w *world) open(nodes []string) int {
+	return len(slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return w.failed[n] || w.back[n] }))
+}
+
+// short reports whether a group that stops then can no longer meet its criteria.
+func (w *world) short(g Group) bool {
+	return g.Stops() && len(strategy.Evaluate(g.SuccessCriteria, len(g.Members), w.open(g.Members))) > 0
 }
 
 // brakes notes which groups with batches were braked, and whether that was in the middle of a batch: one of its
@@ -751,7 +756,7 @@ func (w *world) end() {
 	}
 	w.checkEnd()
 	for _, g := range w.program.Groups {
-		if w.report.Status == StatusInterrupted || g.Rolling == nil || g.Rolling.OnFailure != site.OnFailureRollback {
+		if w.report.Status == StatusInterrupted || w.braked[g.Name] <= 0 || g.Rolling.OnFailure != site.OnFailureRollback {
 			continue
 		}
 		for n := range w.changed {

@@ -158,7 +158,8 @@ const (
 	PhaseFinished CommandKind = "phase_finished"
 	NodeFinished  CommandKind = "node_finished"
 	GroupFinished CommandKind = "group_finished"
-	Pause         CommandKind = "pause" // of a group, because of Text
+	Pause         CommandKind = "pause"    // of a group, because of Text
+	PutBack       CommandKind = "put_back" // of nodes of a batch of a group, see Text
 
 	Removed  CommandKind = "removed"   // record how the tear-down of a node ended; Err: why it was not started
 	Depart   CommandKind = "depart"    // report how the tear-down of a node that left ended
