@@ -170,11 +170,11 @@ func (f *outcomeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.at, "at", "",
 		"`TIME` at which the run starts, for maintenance windows, such as 2026-03-28T20:00:00Z; default: now")
 	cmd.Flags().StringVar(&f.file, "outcomes", "",
-		"YAML file with the outcomes: phase: {node: success|failure|timeout}, the phases being prepare, deploy and health_check")
+		"YAML file with the outcomes: phase: {node: success|failure|timeout}, the phases being prepare, deploy, health_check and restore")
 	cmd.Flags().StringArrayVar(&f.fail, "fail", nil,
-		"node that fails, as NODE or NODE:prepare (it does not answer) or NODE:deploy (a task fails) or NODE:health_check; may be repeated")
+		"node that fails, as NODE or NODE:prepare (it does not answer) or NODE:deploy (a task fails) or NODE:health_check or NODE:restore (it is not put back); may be repeated")
 	cmd.Flags().StringArrayVar(&f.timeout, "timeout", nil,
-		"node that does not finish in time, as NODE (in deploy), NODE:prepare, NODE:deploy or NODE:health_check; may be repeated")
+		"node that does not finish in time, as NODE (in deploy), NODE:prepare, NODE:deploy, NODE:health_check or NODE:restore; may be repeated")
 }
 
 func (f *outcomeFlags) given() bool {
@@ -209,7 +209,7 @@ func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.
 				phase = string(flag.usual)
 			}
 			if !slices.Contains(simulate.Scripted(), simulate.Phase(phase)) {
-				return nil, inputError(fmt.Errorf("--%s %s: %q is not a phase; write prepare, deploy or health_check", flag.name,
+				return nil, inputError(fmt.Errorf("--%s %s: %q is not a phase; write prepare, deploy, health_check or restore", flag.name,
 					value, phase))
 			}
 			if !slices.Contains(nodes, node) {

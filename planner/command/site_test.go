@@ -275,7 +275,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"simulate", siteFile, "--fail", "ctl11"},
 			`--fail ctl11: there is no node "ctl11"; did you mean "ctl1"?`},
 		{[]string{"simulate", siteFile, "--timeout", "ctl1:run"},
-			`--timeout ctl1:run: "run" is not a phase; write prepare, deploy or health_check`},
+			`--timeout ctl1:run: "run" is not a phase; write prepare, deploy, health_check or restore`},
 		{[]string{"simulate", siteFile, "--outcomes", outcomes}, outcomes +
 			`:1:11: prepare["nobody"]: there is no node "nobody"`},
 		{[]string{"simulate", siteFile, "--outcomes", "none.yaml"}, "none.yaml: no such file"},

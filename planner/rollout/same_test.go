@@ -38,9 +38,9 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if locks := len(s.site.Groups) > 0 && s.site.Groups[0].Rolling != nil && s.site.Groups[0].Rolling.Lock != ""; locks {
 		kinds := map[simulate.Phase]string{simulate.Prepare: preparing, simulate.Deploy: deploying,
-			simulate.HealthCheck: checking, "restore": restoring}
+			simulate.HealthCheck: checking, simulate.Restore: restoring}
 		faults := map[simulate.Phase]string{simulate.Prepare: "needs", simulate.Deploy: "item",
-			simulate.HealthCheck: "unhealthy", "restore": "item"}
+			simulate.HealthCheck: "unhealthy", simulate.Restore: "item"}
 		for phase, nodes := range outcomes {
 			for node := range nodes {
 				s.fake.faults[at{node, kinds[phase]}] = faults[phase]

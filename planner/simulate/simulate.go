@@ -28,11 +28,15 @@ const (
 // Phases returns both, in order.
 func Phases() []Phase { return []Phase{Prepare, Deploy} }
 
-// HealthCheck is scripted like a phase; a node that fails it fails in deploy.
-const HealthCheck Phase = "health_check"
+// What is scripted like a phase: the health check of a node, which fails in deploy with it, and that a node is put back
+// when its batch fails.
+const (
+	HealthCheck Phase = "health_check"
+	Restore     Phase = "restore"
+)
 
-// Scripted returns what can be scripted: the phases and the health check.
-func Scripted() []Phase { return append(Phases(), HealthCheck) }
+// Scripted returns what can be scripted: the phases, the health check and the restore.
+func Scripted() []Phase { return append(Phases(), HealthCheck, Restore) }
 
 // Result is the outcome of one phase on one node.
 type Result string
@@ -233,13 +237,13 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 	}
 }
 
-// of returns what is scripted for a session; a rollback succeeds.
+// of returns what is scripted for a session.
 func (o Outcomes) of(c run.Command) Result {
 	switch c.Session.Kind {
 	case run.Check:
 		return o[HealthCheck][c.Node]
 	case run.Rollback:
-		return Success
+		return o[Restore][c.Node]
 	default:
 	}
 	return o[Phase(c.Call)][c.Node]
