@@ -2,22 +2,23 @@ package run
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // TestSizes measures what a distributed executor would store and send (design.md 6 and 11), at 2,000 nodes with five
-// sessions each: a session of a program at most 150 bytes, a snapshot below 1 MB at any event, a result with 20 names
-// at most 2 KB. The longest names that a node may have are in the result.
+// sessions each and names of the length that hosts have: a session of a program at most 150 bytes, a snapshot below 1 MB
+// at any event.
 func TestSizes(t *testing.T) {
 	const nodes, sessions = 2000, 5
 	rolling := &site.Rolling{MaxParallel: 100, Lock: "drain", Unlock: "undrain", Batches: []string{"1", "10%", "50%"}}
 	for name, p := range map[string]Program{
-		"groups of 20":  wide(t, nodes, 20, sessions, 100, nil),
-		"rolling group": wide(t, nodes, nodes, sessions, 100, rolling),
+		"groups of 20":                  wide(t, nodes, 20, sessions, 100, nil),
+		"rolling group":                 wide(t, nodes, nodes, sessions, 100, rolling),
+		"groups of 20, long names":      named(t, wide(t, nodes, 20, sessions, 100, nil)),
+		"rolling group with long names": named(t, wide(t, nodes, nodes, sessions, 100, rolling)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			most, event := 0, 0
@@ -41,15 +42,22 @@ func TestSizes(t *testing.T) {
 			}
 		})
 	}
-	r := Result{Outcome: Failed, Sent: true, Lock: IsUnlocked, Removal: NotTornDown, Decided: map[string]Removal{}}
-	for i := range 20 {
-		r.Decided[fmt.Sprintf("%s%02d", strings.Repeat("n", 61), i)] = NotTornDown
+}
+
+// named returns a program whose nodes and groups have names of 26 characters and more.
+func named(t *testing.T, p Program) Program {
+	t.Helper()
+	type fields Program
+	data, err := json.Marshal(fields(p))
+	if err != nil {
+		t.Fatal(err)
 	}
-	got := size(t, r)
-	t.Logf("a result with 20 names has %d bytes", got)
-	if got > 2048 {
-		t.Errorf("a result with 20 names has %d bytes, want at most 2 KB", got)
+	data = regexp.MustCompile(`"(n\d{5}|g\d+)"`).ReplaceAll(data, []byte(`"compute-${1}.rack-07.lon1.example"`))
+	var out Program
+	if err := json.Unmarshal(data, (*fields)(&out)); err != nil {
+		t.Fatal(err)
 	}
+	return out
 }
 
 // size returns the length of a value as JSON.
