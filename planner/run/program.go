@@ -14,7 +14,8 @@ import (
 )
 
 // Program is what a run does, as data: sessions, what they wait for, and limits. It has no parameters and no
-// credentials: the tasks of a session stay in the plan. It is not changed once it is compiled.
+// credentials: the tasks of a session stay in the plan. It is not changed once it is compiled. As JSON it has a version
+// and at most 150 bytes for each session.
 //
 // The sessions of a node run in the block of the group that the walk assigns it to, which may differ from the group in
 // the plan (airship.md D-01, D-02). A callback without a node runs in the block of its own group, or not at all.
@@ -68,17 +69,18 @@ type Phase struct {
 
 // Session is what one node does in one phase: one manifest, or one callback.
 type Session struct {
-	Kind   Kind
-	Node   string // empty: a callback that belongs to no node
-	Name   string // of a callback
-	Group  string // the deployment group of its phase
-	Phase  int    // its number in the plan, from 1; 0 when the plan does not have it
-	From   int    // its tasks in the phase: from this one ...
-	To     int    // ... to the one before this one
-	Locked bool   // it runs between lock and unlock when its group is rolling (litp.md 81)
-	Last   bool   // it runs after the last batch of its group
-	Limit  int    // how many nodes may be in this phase at once; 0: no limit of its own
-	Waits  string // the callback that it waits for and that will never come, when the walk finds one
+	Kind  Kind   `json:",omitempty"`
+	Node  string `json:",omitempty"` // empty: a callback that belongs to no node
+	Name  string `json:",omitempty"` // of a callback
+	Group string `json:",omitempty"` // the deployment group of its phase
+	Phase int    `json:",omitempty"` // its number in the plan, from 1; 0 when the plan does not have it
+	From  int    `json:",omitempty"` // its tasks in the phase: from this one ...
+	To    int    `json:",omitempty"` // ... to the one before this one
+	// Locked: it runs between lock and unlock when its group is rolling (litp.md 81).
+	Locked bool   `json:",omitempty"`
+	Last   bool   `json:",omitempty"` // it runs after the last batch of its group
+	Limit  int    `json:",omitempty"` // how many nodes may be in this phase at once; 0: no limit of its own
+	Waits  string `json:",omitempty"` // the callback that it waits for and that will never come, when the walk finds one
 }
 
 // Kind is what a session does. All sessions of a phase are of one kind.

@@ -89,7 +89,7 @@ func (m *Machine) Timer() time.Time { return m.wake }
 // digest returns the digest of a program, without the failure budget, which is that of the first pass.
 func (p Program) digest() (string, error) {
 	p.MayFail = nil
-	return resource.DigestJSON(p)
+	return resource.DigestJSON(plain(p))
 }
 
 // fields are what changes of a machine, besides its walk and its calls.
