@@ -133,7 +133,7 @@ func (d *driver) event() run.Event {
 	if d.next.Kind == "" {
 		select {
 		case e := <-d.endings:
-			d.next = run.Event{Kind: run.Ended, ID: e.id, Result: e.take()}
+			d.next = run.Event{Kind: run.Ended, ID: e.id, Result: e.take().Bounded()}
 		case l := <-d.losses:
 			d.next, d.lost[l.id] = run.Event{Kind: run.Lost, ID: l.id}, l
 		case <-d.wake:
@@ -414,7 +414,7 @@ func (d *driver) ended(s session, o outcome) run.Result {
 		}
 		r.take(s.Group, o)
 	})
-	result := run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock}
+	result := o.result(run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock})
 	switch {
 	case o.ok():
 		return result
@@ -455,9 +455,9 @@ func (d *driver) unlock(ctx context.Context, s session) func() run.Result {
 			}
 		})
 		if o.err != nil {
-			return run.Result{Outcome: run.Failed, Sent: o.sent, Lock: o.lock}
+			return o.result(run.Result{Outcome: run.Failed, Sent: o.sent, Lock: o.lock})
 		}
-		return run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock}
+		return o.result(run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock})
 	}
 }
 

@@ -147,7 +147,7 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 			return Stepped{}, fmt.Errorf("the session %v has not ended", id)
 		}
 		delete(h.sessions, id)
-		out.Results = append(out.Results, started.take())
+		out.Results = append(out.Results, started.take().Bounded())
 	}
 	if err := h.log.record(); err != nil { // what was recorded is durable before a session starts
 		h.cancellation.abort(err)

@@ -3,8 +3,11 @@ package rollout
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +42,32 @@ type outcome struct {
 	lock      run.Lock
 	begun     bool // the ledger has the actions that the session starts
 	again     bool // it was lost before it started anything, and is tried again
+	boot      string
+	digest    hash.Hash // of the results that are in the journal; nil: there are none
+}
+
+// result adds to the result of a session what people look at.
+func (o outcome) result(r run.Result) run.Result {
+	r.Boot = o.boot
+	r.Counts = run.Counts{Changed: o.changed, Unchanged: o.unchanged, Skipped: o.skipped, Unknown: o.unknown}
+	for _, f := range o.failures {
+		if !f.Skipped {
+			r.Counts.Failed++
+			r.Failures = append(r.Failures, string(f.Resource))
+		}
+	}
+	if o.digest != nil {
+		r.Digest = hex.EncodeToString(o.digest.Sum(nil))
+	}
+	return r
+}
+
+// recorded adds an event to the digest of the results.
+func (o *outcome) recorded(e journal.Event) {
+	if o.digest == nil {
+		o.digest = sha256.New()
+	}
+	fmt.Fprintf(o.digest, "%s %s\n", e.Resource, e.Status)
 }
 
 // ok reports whether the session ended without a failure or an item left out.
@@ -114,11 +143,11 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 		if r.Status == converge.Changed && r.Diff != "" {
 			message, output = journal.TextChanged, r.Diff
 		}
-		d.log.append(journal.Event{
-			Kind: journal.TaskFinished, Group: group, Phase: st.Phase, Node: n.Name, Resource: string(
-				r.ID), Service: services[r.ID], Action: string(action),
-			Status: string(r.Status), Message: message, Output: output, Millis: r.Millis,
-		})
+		e := journal.Event{Kind: journal.TaskFinished, Group: group, Phase: st.Phase, Node: n.Name,
+			Resource: string(r.ID), Service: services[r.ID], Action: string(action), Status: string(r.Status),
+			Message: message, Output: output, Millis: r.Millis}
+		o.recorded(e)
+		d.log.append(e)
 	}
 	o.sent = true
 	c.Begins = st.begins
@@ -133,7 +162,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 			return o
 		}
 	}
-	o.err = err
+	o.err, o.boot = err, summary.Identity.Boot
 	if readLedger(err) {
 		o.ledger = summary.Ledger
 	}
@@ -304,6 +333,7 @@ func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[
 				o.failures = append(o.failures, Failure{Resource: id, Message: e.Message})
 			}
 		}
+		o.recorded(e)
 		ended = append(ended, e)
 	}
 	if len(ended) > 0 {

@@ -121,7 +121,7 @@ func (d *driver) tearDownNode(ctx context.Context, s session) func() run.Result 
 			d.warn("", s.Node, w)
 		}
 		d.removed[s.Node] = n
-		return run.Result{Outcome: outcome, Removal: n.Status}
+		return o.result(run.Result{Outcome: outcome, Removal: n.Status})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -587,7 +588,7 @@ func (m *Machine) ended(ch *chain, r Result) {
 	case s.Kind == TearDown:
 		m.remove(s, r.Removal, nil)
 	case s.Kind == Separation:
-		c.decided = r.Decided
+		maps.Copy(c.decided, r.Decided)
 	case v == cutShort && r.Sent && c.group != nil:
 		m.finished(c.group.Name, ch.node, strategy.Failed)
 	case s.Kind == Rollback && v == done:

@@ -75,15 +75,24 @@ type ID struct {
 	Attempt int // from 1; those before it were lost before they started anything
 }
 
-// Result is the result of a session.
+// Result is the result of a session. The machine decides by Outcome, Sent, Lock, Removal and Decided; the rest is for
+// people who look at what is stored with its events. See [Result.Bounded].
 type Result struct {
 	Outcome Outcome
-	Sent    bool // the node may have changed
-	Lock    Lock
-	Removal Removal // of a tear-down
-	Err     error   // why it failed, for reports: it is only passed on
-	// Decided are the nodes that are not torn down, or need not be, with how their tear-down ends; of a separation.
-	Decided map[string]Removal
+	Sent    bool    `json:",omitempty"` // the node may have changed
+	Lock    Lock    `json:",omitempty"`
+	Removal Removal `json:",omitempty"` // of a tear-down
+	Err     error   `json:",omitempty"` // why it failed, for reports: it is only passed on
+	Counts  Counts  `json:",omitzero"`
+	// Failures are the first items that failed: type[title].
+	Failures []string `json:",omitempty"`
+	Boot     string   `json:",omitempty"` // the boot id of the node; empty: it did not report it
+	// Digest is the SHA-256 of the whole result, which is in the journal: of a line "RESOURCE STATUS" for each event of
+	// the kind task_finished of the session, in their order, in hexadecimal. Empty: there was none.
+	Digest string `json:",omitempty"`
+	// Decided are the nodes that are not torn down, or need not be, with how their tear-down ends. It is of a separation,
+	// which is no session with a node, and has up to 100 bytes for each of them.
+	Decided map[string]Removal `json:",omitempty"`
 }
 
 // Outcome is how a session ended.
