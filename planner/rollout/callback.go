@@ -59,8 +59,8 @@ func (d *driver) called(planned, t task.Task, values map[string]any, err error) 
 	}
 }
 
-// keepsCalls warns that what callbacks did for a node stays when the node is put back. They are called again by the next
-// plan.
+// keepsCalls warns that what callbacks did for a node stays when the node is put back. They are called again by the
+// next plan.
 func (d *driver) keepsCalls(s session) {
 	var names []string
 	for _, c := range d.program.Deploy[s.Node] {

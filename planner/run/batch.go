@@ -70,8 +70,8 @@ func (c *call) batchRounds(batch int, sessions []Session) []round {
 }
 
 // restores reports whether a node is put back to what it had before the run: when the brake of its group came down in
-// the middle of its batch, whatever the reason, and the run may have changed it, or called a callback for it. Nothing is
-// put back once the run is stopped.
+// the middle of its batch, whatever the reason, and the run may have changed it, or called a callback for it. Nothing
+// is put back once the run is stopped.
 func (m *Machine) restores(c *call, node string) bool {
 	_, changed := c.changed[node]
 	return c.braked && changed && !m.stop()

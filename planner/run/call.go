@@ -577,7 +577,8 @@ func (m *Machine) ended(ch *chain, r Result) {
 	case ch.purpose == Work:
 		m.calling = m.calling && s.Kind != Callback
 		c.free[s.Phase]++
-		if called := s.Kind == Callback && r.Outcome != NotStarted; called || r.Sent && (s.Kind == Config || s.Kind == Remote) {
+		called := s.Kind == Callback && r.Outcome != NotStarted
+		if called || r.Sent && (s.Kind == Config || s.Kind == Remote) {
 			c.changed[ch.node] = c.changed[ch.node] || !called
 		}
 	case v == done: // it is locked

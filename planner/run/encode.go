@@ -13,8 +13,8 @@ import (
 // programVersion is that of encoded programs; it rises when an older build would read one wrongly.
 const programVersion = 1
 
-// encoded is a program as JSON. Names are there once and elsewhere by their index, so that a session takes less than 150
-// bytes however long names are (design.md 6): "~1z" is Names[71], the index to the base of 36.
+// encoded is a program as JSON. Names are there once and elsewhere by their index, so that a session takes less than
+// 150 bytes however long names are (design.md 6): "~1z" is Names[71], the index to the base of 36.
 type encoded struct {
 	Version int
 	Names   []string // sorted
@@ -44,7 +44,9 @@ func (p Program) MarshalJSON() ([]byte, error) {
 		seen[s]++
 		return s
 	})
-	maps.DeleteFunc(seen, func(s string, n int) bool { return s[:min(1, len(s))] != "~" && (n == 1 || len(s) <= shortName) })
+	maps.DeleteFunc(seen, func(s string, n int) bool {
+		return !strings.HasPrefix(s, "~") && (n == 1 || len(s) <= shortName)
+	})
 	out := encoded{Version: programVersion, Names: slices.Sorted(maps.Keys(seen))}
 	for i, s := range out.Names {
 		seen[s] = i

@@ -43,11 +43,11 @@ func TestProgramAsJSON(t *testing.T) {
 // TestProgramRefused checks that what is no program of this version is an error.
 func TestProgramRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"Version":2}`: "the program of the run has version 2, this build reads 1",
-		`{"Version":1,"Names":["a"],"Program":{"Idle":["~1"]}}`:  `the program of the run cannot be read: it has no name "~1"`,
-		`{"Version":1,"Names":["a"],"Program":{"Idle":["~-1"]}}`: `the program of the run cannot be read: it has no name "~-1"`,
+		`{"Version":2}`: "has version 2, this build reads 1",
+		`{"Version":1,"Names":["a"],"Program":{"Idle":["~1"]}}`:  `cannot be read: it has no name "~1"`,
+		`{"Version":1,"Names":["a"],"Program":{"Idle":["~-1"]}}`: `cannot be read: it has no name "~-1"`,
 	} {
-		if err := json.Unmarshal([]byte(text), new(Program)); err == nil || err.Error() != want {
+		if err := json.Unmarshal([]byte(text), new(Program)); err == nil || err.Error() != "the program of the run "+want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
