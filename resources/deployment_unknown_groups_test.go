@@ -1,6 +1,7 @@
 package resources_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -223,6 +224,7 @@ func (u unsettled) consistent(name string, prior applied, late map[string]tftype
 			}
 		}
 		done := after["steps"].String()
+		u.checkCalls(fmt.Sprintf("%s, %d", name, i), warnings, after)
 		for _, what := range regexp.MustCompile(`file\[[^\]]*\]|\bn[0-9]\b`).FindAllString(certain(warnings), -1) {
 			if !strings.Contains(done, what) {
 				u.t.Errorf("%s, %d: %s is certain, and not among what is done: %s\n%s", name, i, what, done, warnings)

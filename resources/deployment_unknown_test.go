@@ -206,7 +206,8 @@ func valueOf(v any) tftypes.Value {
 }
 
 // randomSite is a valid site of a few nodes below a folder, groups, services and overrides.
-func randomSite(r *rand.Rand, folder string) map[string]tftypes.Value {
+func randomSite(t *testing.T, r *rand.Rand, folder string) map[string]tftypes.Value {
+	t.Helper()
 	var nodes, groups, services []any
 	for i := range 1 + r.IntN(4) {
 		nodes = append(nodes, map[string]any{
@@ -232,6 +233,9 @@ func randomSite(r *rand.Rand, folder string) map[string]tftypes.Value {
 			"file": map[string]any{fmt.Sprintf("/etc/s%d", i): map[string]any{"content": fmt.Sprint(r.IntN(9)), "mode": "0644"}},
 			"host": map[string]any{fmt.Sprintf("h%d", i): map[string]any{"ip": "192.0.2.1"}},
 		}})
+	}
+	if r.IntN(2) == 0 {
+		services = probes(t, r, services)
 	}
 	out := map[string]tftypes.Value{"site": valueOf("lon1"), "nodes": valueOf(nodes), "services": valueOf(services)}
 	if r.IntN(3) == 0 {
@@ -316,7 +320,8 @@ func hide(t *testing.T, r *rand.Rand, known map[string]tftypes.Value) (partly ma
 // certain returns what a warning says of steps that are certain.
 func certain(warnings string) string {
 	_, steps, _ := strings.Cut(warnings, "certain of run ")
-	steps, _, _ = strings.Cut(steps, "\n\nWhat may be done besides")
+	_, steps, _ = strings.Cut(steps, "\n\n")
+	steps, _, _ = strings.Cut(steps, "\n\n")
 	return steps
 }
 
@@ -338,25 +343,52 @@ func agrees(before, after tftypes.Value) bool {
 	return before.IsFullyKnown() && before.Equal(after) || !before.IsFullyKnown()
 }
 
+// checkCalls checks that callbacks of whole services that are certain are called, in the same group, and returns how many
+// there are.
+func (p *planning) checkCalls(name, warnings string, after map[string]tftypes.Value) (called int) {
+	p.t.Helper()
+	var steps []tftypes.Value
+	if err := after["steps"].As(&steps); err != nil {
+		p.t.Fatal(err)
+	}
+	var lines strings.Builder
+	for _, step := range steps {
+		var line string
+		if err := step.As(&line); err != nil {
+			p.t.Fatal(err)
+		}
+		lines.WriteString(line + "\n")
+	}
+	done := calls(lines.String())
+	for _, call := range calls(certain(warnings)) {
+		called++
+		if !slices.Contains(done, call) {
+			p.t.Errorf("%s: %q is certain, and not among what is called: %q\n%s", name, call, done, warnings)
+		}
+	}
+	return called
+}
+
 // Whatever part of the input is unknown: the plan succeeds, and when the value becomes known, no output that was known
 // changes (terraform.md 6.3). Planning twice gives the same.
 func TestUnknownToKnownNeverContradicts(t *testing.T) {
 	t.Parallel()
 	p := newPlanning(t)
-	shown := 0
+	shown, called := 0, 0
 	defer func() {
-		if shown == 0 {
-			t.Error("no steps were shown while values were unknown")
+		if shown == 0 || called == 0 {
+			t.Errorf("%d steps and %d callbacks were shown while values were unknown", shown, called)
 		}
 	}()
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		known := randomSite(r, "/srv")
+		known := randomSite(t, r, "/srv")
 		partly, hidden := hide(t, r, known)
 		before, warnings := p.planAndWarnings(partly)
 		after, again := p.plan(known), p.plan(known)
 		if hidden > 0 { // what is shown all the same is done
 			done := after["steps"].String() + after["changed_nodes"].String()
+			called += p.checkCalls(fmt.Sprintf("seed %d", seed), warnings, after)
 			for _, what := range regexp.MustCompile(`(?:file|host)\[[^\]]*\]|\bn[0-9]\b`).FindAllString(certain(warnings), -1) {
 				shown++
 				if !strings.Contains(done, what) {
@@ -392,7 +424,7 @@ func TestUnknownToKnownNeverContradictsAState(t *testing.T) {
 	t.Parallel()
 	p := newPlanning(t)
 	p.mayApply()
-	elements, updates, steady := 0, 0, 0
+	elements, updates, steady, called := 0, 0, 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		folder := t.TempDir()
@@ -401,9 +433,9 @@ func TestUnknownToKnownNeverContradictsAState(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		first := randomSite(r, folder)
+		first := randomSite(t, r, folder)
 		prior := p.apply(first)
-		known := randomSite(r, folder)
+		known := randomSite(t, r, folder)
 		known["protect"] = tftypes.NewValue(p.typ.AttributeTypes["protect"], map[string]tftypes.Value{
 			"max_torn_down_nodes": valueOf("100%"), "max_removed_resources": tftypes.NewValue(tftypes.Number, nil), "destroy": tftypes.NewValue(tftypes.Bool, nil)})
 		switch r.IntN(4) {
@@ -447,6 +479,7 @@ func TestUnknownToKnownNeverContradictsAState(t *testing.T) {
 			}
 		}
 		done := after["steps"].String() + after["changed_nodes"].String()
+		called += p.checkCalls(fmt.Sprintf("seed %d", seed), warnings, after)
 		for _, what := range regexp.MustCompile(`(?:file|host)\[[^\]]*\]|\bn[0-9]\b`).FindAllString(certain(warnings), -1) {
 			updates++
 			if !strings.Contains(done, what) {
@@ -454,9 +487,9 @@ func TestUnknownToKnownNeverContradictsAState(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d maps known in part, %d known elements, %d steps", elements, steady, updates)
-	if elements == 0 || updates == 0 || steady == 0 {
-		t.Errorf("%d maps were known in part, with %d known elements, and %d steps shown: this tests nothing", elements, steady, updates)
+	t.Logf("%d maps known in part, %d known elements, %d steps, %d callbacks", elements, steady, updates, called)
+	if elements == 0 || updates == 0 || steady == 0 || called == 0 {
+		t.Errorf("%d maps were known in part, with %d known elements, and %d steps and %d callbacks shown: this tests nothing", elements, steady, updates, called)
 	}
 }
 
