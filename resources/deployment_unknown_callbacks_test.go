@@ -35,7 +35,7 @@ entities:
     attributes:
       size: {type: string, modifier: rw+}
     tasks:
-    - {name: file, config: {type: file, title: "/etc/${node.rack}", parameters: {content: "${self.size}"}}}
+    - {name: file, config: {type: file, title: /etc/racked, parameters: {content: "${self.size} ${node.rack}"}}}
     - {name: l, tag: cluster, callback: {type: command, parameters: {argv: ["true"]}}}
 `
 
@@ -191,12 +191,12 @@ func TestUnknownNodeLosesWhatIsCertain(t *testing.T) {
 		certain string
 		hidden  bool // something is
 	}{
-		"nothing else":                      {nil, "remove file[/etc/gone] on 5", false},
-		"a service that may bring it":       {file("gone"), "remove file[/etc/gone] on 4", true},
-		"a service that may bring another":  {file("other"), "remove file[/etc/gone] on 5", false},
-		"an entity that may come":           {ofEntity(t, "more", "plain", "1", perhaps), "remove file[/etc/gone] on 4", true},
-		"an entity that reads another part": {ofEntity(t, "more", "racked", "1"), "remove file[/etc/gone] on 5", false},
-		"tasks of an entity":                {ofEntity(t, "more", "plain", "1"), "create file[/etc/plain] on 5", false},
+		"nothing else":                      {nil, "remove file[/etc/gone] on 3", false},
+		"a service that may bring it":       {file("gone"), "prepare 2 nodes (n1, n2)", true},
+		"a service that may bring another":  {file("other"), "remove file[/etc/gone] on 3", false},
+		"an entity that may come":           {ofEntity(t, "more", "plain", "1", perhaps), "prepare 2 nodes (n1, n2)", true},
+		"an entity that reads another part": {ofEntity(t, "more", "racked", "1"), "remove file[/etc/gone] on 3", false},
+		"tasks of an entity":                {ofEntity(t, "more", "plain", "1"), "create file[/etc/plain] on 3", false},
 	} {
 		site := func(n3 map[string]any) map[string]tftypes.Value {
 			config := u.site(n3, nil, nil, "one")
@@ -218,7 +218,7 @@ func TestUnknownNodeLosesWhatIsCertain(t *testing.T) {
 		return withService(t, u.site(map[string]any{"rack": rack}, nil, nil, "one"), ofEntity(t, "more", "racked", "1"))
 	}
 	_, warnings := u.consistent("rack", prior, late(unknownText), late("r1"), late("r2"))
-	if strings.Contains(certain(warnings), "n3") || !strings.Contains(certain(warnings), "file[/etc/r1] on 4") ||
+	if strings.Contains(certain(warnings), "n3") || !strings.Contains(certain(warnings), "create file[/etc/racked] on 2") ||
 		!strings.Contains(warnings, "Not shown: ") {
 		t.Errorf("what depends on the rack is certain, or what does not is not:\n%s", warnings)
 	}

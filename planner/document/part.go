@@ -16,7 +16,7 @@ import (
 // stays with what it certainly has, unless wholly asks for nodes that are wholly known.
 func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err error) {
 	p := parting{values: NewValues(true), wholly: wholly, Lacking: site.Lacking{Wanted: map[string]bool{},
-		Loose: map[string]bool{}, Overriding: map[string][]resource.Configuration{}, Brings: noBrings()}}
+		Loose: map[string]bool{}, Undecided: map[string]site.UndecidedNode{}, Overriding: map[string][]resource.Configuration{}, Brings: noBrings()}}
 	plugins, _ := MembersOf(d.Plugins, "plugin")
 	p.plugins = len(plugins) > 0
 	for _, a := range []struct {
@@ -109,7 +109,7 @@ func (p *parting) node(m Member) (any, bool) {
 	}
 	n, known := p.loosen(name, m.Value)
 	p.loose = append(p.loose, n)
-	if !n.moves && !p.wholly && (!n.noRoles || !p.plugins) {
+	if !n.moves && !p.wholly && (!slices.Contains(n.Lacks, "roles") || !p.plugins) {
 		p.Loose[name] = true
 		return known, true
 	}

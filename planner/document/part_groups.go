@@ -18,9 +18,8 @@ type partGroup struct {
 // looseNode is a node of which something that selectors ask for may not be known. Its own tags, labels and rack are
 // those that it certainly has, so what selects it selects it for certain.
 type looseNode struct {
-	site.Node
-	noTags, noLabels, noRack, noRoles bool
-	moves                             bool // its place is not known
+	site.UndecidedNode
+	moves bool // its place is not known
 }
 
 // group notes a group, and returns it with the selectors of which all that counts is known. One of which more is not
@@ -94,22 +93,19 @@ const noRack = "\x00"
 func (p *parting) loosen(name string, node any) (looseNode, map[string]any) {
 	object, _ := node.(map[string]any)
 	known := maps.Clone(object)
-	lacks := func(attribute string) bool {
-		if isKnown(object[attribute]) {
-			return false
+	n := looseNode{moves: !isKnown(object["address"]) || !isKnown(object["connect"])}
+	for _, attribute := range []string{"tags", "labels", "rack", "roles"} {
+		if !isKnown(object[attribute]) {
+			n.Lacks, known[attribute] = append(n.Lacks, attribute), certainOf(object[attribute])
 		}
-		known[attribute] = certainOf(object[attribute])
-		return true
 	}
-	n := looseNode{noTags: lacks("tags"), noLabels: lacks("labels"), noRack: lacks("rack"), noRoles: lacks("roles"),
-		moves: !isKnown(object["address"]) || !isKnown(object["connect"])}
-	if n.noRack {
+	if slices.Contains(n.Lacks, "rack") {
 		known["rack"] = noRack
 	}
 	nodes, is, errs := p.values.Nodes([]any{without(known, "address", "connect")})
 	if !is || len(errs) > 0 {
-		return looseNode{Node: site.Node{Name: name}, noTags: true, noLabels: true, noRack: true, noRoles: true,
-			moves: true}, nil
+		return looseNode{site.UndecidedNode{Node: site.Node{Name: name}, Lacks: []string{"tags", "labels", "rack", "roles"}},
+			true}, nil
 	}
 	n.Node = nodes[0]
 	return n, known
@@ -130,23 +126,6 @@ func certainOf(v any) any {
 	return v
 }
 
-// maySelect reports whether selectors may select a node when it is known.
-func (n looseNode) maySelect(s site.Selectors) bool {
-	s = slices.Clone(s)
-	for i := range s {
-		if n.noTags {
-			s[i].NodeTags = nil
-		}
-		if n.noLabels {
-			s[i].NodeLabels = nil
-		}
-		if n.noRack {
-			s[i].RackNames = nil
-		}
-	}
-	return len(s.Members([]site.Node{n.Node})) > 0
-}
-
 // settleGroups notes which groups may have more members than in the known part, and takes the nodes out of it whose
 // tasks may be those of a group that is not known.
 func (p *parting) settleGroups(part *Deployment) {
@@ -161,16 +140,16 @@ func (p *parting) settleGroups(part *Deployment) {
 			p.Open[g.Name] = true
 		}
 		for _, n := range p.loose {
-			if !p.Loose[n.Name] && n.maySelect(g.widest) {
+			if !p.Loose[n.Name] && n.MaySelect(g.widest) {
 				p.Open[g.Name] = true
 			}
-			if !p.Loose[n.Name] && !n.moves && len(g.Selectors.Members([]site.Node{n.Node})) > 0 {
+			if !p.Loose[n.Name] && !n.moves && n.Selected(g.Selectors) {
 				p.Members[n.Name] = true
 			}
 		}
 	}
 	var members map[string][]string
-	if p.Groups.Lacks+len(p.Loose) > 0 {
+	if p.Groups.Lacks+len(p.loose) > 0 || p.Nameless {
 		members = p.takeUnsettled(part)
 	}
 	list, _ := part.Groups.([]any)
@@ -182,8 +161,8 @@ func (p *parting) settleGroups(part *Deployment) {
 }
 
 // takeUnsettled takes nodes out of the known part that may be in no group, or in one that overrides name, and notes
-// those that may be in a group before the one which they are certainly in. It returns the members of the groups that
-// are left.
+// those that may be in a group before the one which they are certainly in, and which groups may own them. It returns
+// the members of the groups that are left.
 func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) {
 	nodes, known, errs := p.values.Nodes(part.Nodes)
 	groups, overridden := make(map[string]partGroup), make(map[string]bool)
@@ -201,7 +180,7 @@ func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) 
 			overridden[name] = true
 		}
 	}
-	index, settled := site.NewNodeIndex(nodes), make(map[string]bool)
+	index, settled, owners := site.NewNodeIndex(nodes), make(map[string]bool), newOwners()
 	unsettled := make(map[string]bool) // true: more than the step may depend on it
 	members = make(map[string][]string)
 	for _, name := range order {
@@ -212,11 +191,16 @@ func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) 
 		}
 		perhaps := index.Members(groups[name].widest)
 		for _, n := range p.loose {
-			if p.Loose[n.Name] && n.maySelect(groups[name].widest) {
+			switch {
+			case !n.MaySelect(groups[name].widest):
+			case p.Loose[n.Name]:
 				perhaps = append(perhaps, n.Name)
+			default:
+				owners.add(n.Name, name, n.Selected(groups[name].Selectors))
 			}
 		}
 		for _, node := range perhaps {
+			owners.add(node, name, certain[node])
 			if matters := overridden[name] || part.Bounds["limit"] != nil; !certain[node] {
 				p.Open[name] = true
 				if matters || !settled[node] {
@@ -244,7 +228,47 @@ func (p *parting) takeUnsettled(part *Deployment) (members map[string][]string) 
 	maps.DeleteFunc(p.Loose, func(node string, _ bool) bool { return unsettled[node] })
 	p.Names = slices.AppendSeq(p.Names, maps.Keys(unsettled))
 	slices.Sort(p.Names)
+	p.noteUndecided(nodes, order, owners)
 	return members
+}
+
+// owners are the groups that may own a node, by node, up to the first that certainly selects it.
+type owners struct {
+	of      map[string][]string
+	certain map[string]bool
+}
+
+func newOwners() owners { return owners{make(map[string][]string), make(map[string]bool)} }
+
+// add adds a group that may select a node, or certainly does. Groups come in the order of the run.
+func (o owners) add(node, group string, certainly bool) {
+	if !o.certain[node] && !slices.Contains(o.of[node], group) {
+		o.of[node] = append(o.of[node], group)
+	}
+	o.certain[node] = o.certain[node] || certainly
+}
+
+// noteUndecided notes the nodes of which something is not known that decides where they belong.
+func (p *parting) noteUndecided(nodes []site.Node, order []string, o owners) {
+	note := func(n site.UndecidedNode) {
+		if n.Owners = o.of[n.Name]; !o.certain[n.Name] {
+			n.Owners = append(slices.Clip(n.Owners), "")
+		}
+		p.Undecided[n.Name] = n
+	}
+	for _, n := range nodes {
+		_, leftOut := slices.BinarySearch(p.Names, n.Name)
+		if groups := o.of[n.Name]; leftOut || len(groups) > 1 || len(groups) == 1 && !o.certain[n.Name] {
+			note(site.UndecidedNode{Node: n})
+		}
+	}
+	for _, n := range p.loose {
+		note(n.UndecidedNode)
+	}
+	if p.Nameless {
+		p.Undecided[""] = site.UndecidedNode{Lacks: []string{"name", "tags", "labels", "rack", "roles"},
+			Owners: append(slices.Clone(order), "")}
+	}
 }
 
 // relax returns a group without what is not allowed only because members are left out. members has those that are left,

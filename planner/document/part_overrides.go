@@ -54,7 +54,7 @@ func (p *parting) settleOverrides(part *Deployment) {
 	nodes, _, _ := p.values.Nodes(part.Nodes)
 	noRoles := make(map[string]bool)
 	for _, n := range p.loose {
-		noRoles[n.Name] = n.noRoles
+		noRoles[n.Name] = slices.Contains(n.Lacks, "roles")
 	}
 	for _, o := range p.overrides {
 		for _, n := range nodes {

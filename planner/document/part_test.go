@@ -53,11 +53,15 @@ func TestKnownPart(t *testing.T) {
 	}
 	selected := site.Selectors{{NodeTags: []string{"a"}}}
 	partial := site.Service{Name: "any", Selectors: selected, Configuration: resource.Configuration{}}
+	undecided := map[string]site.UndecidedNode{
+		"n2": {Node: site.Node{Name: "n2", Tags: []string{"a"}}, Owners: []string{"default"}},
+		"n3": {Node: site.Node{Name: "n3"}, Lacks: []string{"tags"}, Owners: []string{"default"}},
+	}
 	lacks := site.Lacking{
 		Places: []string{`node "n2", address`, `node "n3", tags`, `service "whole", configuration.file["/a"].mode`,
 			`service "some", configuration.file["/b"]`, `service "some", configuration.package`, `service "none", entity`},
 		Nodes: site.Share{Lacks: 2, Of: 3}, Services: site.Share{Lacks: 1, Of: 3}, Resources: site.Share{Lacks: 2, Of: 3},
-		Absent: []site.Node{{Name: "n2", Tags: []string{"a"}}}, Names: []string{"n2"}, Members: map[string]bool{}, Open: map[string]bool{"default": true}, Wavering: map[string]bool{},
+		Absent: []site.Node{{Name: "n2", Tags: []string{"a"}}}, Names: []string{"n2"}, Undecided: undecided, Members: map[string]bool{}, Open: map[string]bool{"default": true}, Wavering: map[string]bool{},
 		Loose: map[string]bool{"n3": true}, Overriding: map[string][]resource.Configuration{},
 		Partial: []site.Service{partial, partial}, Entities: true, Wanted: map[string]bool{"none": true},
 		Brings: site.Brings{Any: true, Types: map[string]bool{"package": true}, IDs: map[resource.ID]bool{"file[/b]": true}},

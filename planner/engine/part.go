@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
@@ -18,19 +19,51 @@ import (
 type Part struct {
 	*Planned
 	site.Lacking
-	past     State
-	ofEntity map[string]bool // services
-	sure     map[taskKey]bool
+	past  State
+	shown *planner.Plan       // also with the nodes of which only the connection is not known, as far as it can be made
+	reads map[string][]string // service of an entity -> what of a node its templates read
+	sure  map[taskKey]bool
 }
 
 // Part returns the planned site as the part of one of which something is not known yet.
 func (p *Planned) Part(l site.Lacking, past State) *Part {
-	out := &Part{Planned: p, Lacking: l, past: past, ofEntity: make(map[string]bool)}
+	out := &Part{Planned: p, Lacking: l, past: past, shown: p.Plan, reads: make(map[string][]string)}
 	for _, s := range p.Deployed.Services {
-		out.ofEntity[s.Name] = s.Entity != nil
+		if s.Entity == nil {
+			continue
+		}
+		out.reads[s.Name] = nil
+		tasks, _ := template.Compile(*s.Entity, 0)
+		for _, t := range tasks {
+			out.reads[s.Name] = append(out.reads[s.Name], t.NodeReads...)
+		}
+	}
+	if len(l.Absent) > 0 {
+		out.showWhole()
 	}
 	out.sure = out.stay()
 	return out
+}
+
+// showWhole shows the plan of the site with the nodes of which only the connection is not known: they count for where
+// callbacks of whole services run.
+func (p *Part) showWhole() {
+	whole, errs := p.Again(p.whole(), p.Applied)
+	if len(errs.Errors()) > 0 {
+		return
+	}
+	overrode := make(map[taskKey][]string)
+	for _, phase := range p.Plan.Phases {
+		for _, t := range phase.Tasks {
+			overrode[keyOf(t)] = t.Overrode
+		}
+	}
+	for _, phase := range whole.Phases {
+		for i, t := range phase.Tasks {
+			phase.Tasks[i].Overrode = overrode[keyOf(t)]
+		}
+	}
+	p.shown = whole
 }
 
 const unknownSteps = "The steps are not known yet"
@@ -58,10 +91,10 @@ func (p *Part) HasWork() bool { return len(p.certain()) > 0 || p.addsWork() }
 // warning, which names what they lack.
 func (p *Part) Warning(run int64) Messages {
 	var m Messages
-	perhaps := p.lines(func(t task.Task) bool { return !p.sure[keyOf(t)] && !p.hides(t) })
+	perhaps := p.lines(func(t task.Task) bool { return !p.sure[keyOf(t)] && !p.hides(t) && !p.isLeftOut(t.Node) })
 	_, torn := p.Losses()
 	m.warn(summary(p.Lacking), "%s", listed(p.Lacking)+"The plan is made again in the apply, when everything is known. "+
-		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+also(p.Lacking)+torn)
+		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+p.notShown()+torn)
 	return m
 }
 
@@ -78,10 +111,10 @@ func (p *Part) certain() (lines []string) {
 // lines describes the tasks that wanted selects, without what depends on how many nodes have any: batches, and the
 // failure budget.
 func (p *Part) lines(wanted func(task.Task) bool) []string {
-	part, partial := p.Plan.Part(wanted), p.partlyServed()
-	certain := p.Plan.Part(func(t task.Task) bool { return p.sure[keyOf(t)] })
+	part, partial := p.shown.Part(wanted), p.partlyServed()
+	certain := p.shown.Part(func(t task.Task) bool { return p.sure[keyOf(t)] })
 	part.LeaveOutBatches(func(g planner.Group) bool {
-		all, sure := p.Plan.InBatches(g.Name), certain.InBatches(g.Name)
+		all, sure := p.shown.InBatches(g.Name), certain.InBatches(g.Name)
 		return p.Open[g.Name] || slices.ContainsFunc(g.Owned, func(node string) bool {
 			return !slices.Contains(sure, node) && (partial[node] || slices.Contains(all, node))
 		})
@@ -150,12 +183,29 @@ func listed(l site.Lacking) string {
 	return "Not known before the apply:\n\n  " + strings.Join(FirstLines(l.Places), "\n  ") + "\n\n"
 }
 
-// also says what more is missing: what is taken away may turn out to stay.
-func also(l site.Lacking) string {
-	if l.Brings.None() && len(l.Loose) == 0 {
-		return ""
+// notShown counts what may or may not be done and is not shown, because not even what it is is certain.
+func (p *Part) notShown() string {
+	removals, tasks := 0, 0
+	for _, phase := range p.shown.Phases {
+		for _, t := range phase.Tasks {
+			switch {
+			case p.isLeftOut(t.Node) || !p.hides(t):
+			case t.Action == task.Remove:
+				removals++
+			case t.Action != task.Forget:
+				tasks++
+			}
+		}
 	}
-	return "\nNot shown: what is removed because no service that is known brings it. " + checkedInApply
+	text := ""
+	if removals > 0 {
+		text = fmt.Sprintf("\nNot shown: what is removed because no service that is known brings it (%d). %s", removals,
+			checkedInApply)
+	}
+	if tasks > 0 {
+		text += fmt.Sprintf("\nNot shown: tasks whose templates read what is not known of their nodes (%d).\n", tasks)
+	}
+	return text
 }
 
 const checkedInApply = "protect is checked in the apply, before anything is touched.\n"
@@ -217,57 +267,146 @@ type taskKey struct {
 
 func keyOf(t task.Task) taskKey { return taskKey{t.Node, t.Name, t.Group, t.Resource.ID()} }
 
+// isLeftOut reports whether a node is not in the known part.
+func (p *Part) isLeftOut(node string) bool {
+	_, is := slices.BinarySearch(p.Names, node)
+	return is
+}
+
 // mayStay reports whether a resource that nobody known wants on a node may be wanted when everything is known.
 func (p *Part) mayStay(node string, r resource.Resource) bool {
-	return p.Brings.May(r) || p.Loose[node] || p.MayOverride(node, r)
+	if p.Brings.May(r) || p.MayOverride(node, r) {
+		return true
+	}
+	n, unsure := p.Undecided[node]
+	return unsure && slices.ContainsFunc(p.Deployed.Services, func(s site.Service) bool {
+		_, brings := s.Configuration[r.Type][r.Title]
+		switch certain := n.Selected(s.Selectors); {
+		case !n.MaySelect(s.Selectors):
+			return false
+		case s.Entity == nil:
+			return brings && !certain
+		default:
+			return !certain || p.readsUnknown(n, s.Name)
+		}
+	})
+}
+
+// readsUnknown reports whether a template of a service reads what is not known of a node.
+func (p *Part) readsUnknown(n site.UndecidedNode, service string) bool {
+	return slices.ContainsFunc(p.reads[service], func(attribute string) bool {
+		return len(n.Lacks) > 0 && attribute == "" || slices.Contains(n.Lacks, attribute)
+	})
 }
 
 // hides reports whether a task is not shown, because it may not be wanted when everything is known, or because a
 // template of it reads what is not known of its node.
 func (p *Part) hides(t task.Task) bool {
-	return t.Action == task.Remove && p.mayStay(t.Node, t.Resource) || p.Loose[t.Node] && p.ofEntity[t.Service] ||
+	return t.Action == task.Remove && p.mayStay(t.Node, t.Resource) ||
+		t.Node != "" && p.readsUnknown(p.Undecided[t.Node], t.Service) ||
 		t.Action == task.Forget && slices.Contains(p.Names, t.Node)
 }
 
 // stays reports whether a task stays when everything is known, in the step of its group. A machine that is torn down
 // may come under another name, and what an override makes may be a service's.
-func (p *Part) stays(t task.Task) bool {
+func (p *Part) stays(t task.Task, group string) bool {
 	made := t.Service == "" && len(t.Override) > 0
 	comes := t.Action == task.Forget && (p.Nameless || len(p.Names) > 0)
-	wavers := p.Wavering[t.Node] || t.Node == "" && len(p.Wavering) > 0
-	return !p.hides(t) && !comes && !wavers && !p.MayOverride(t.Node, t.Resource) && (!made || !p.Brings.May(t.Resource))
+	moves := p.Wavering[t.Node] || p.isLeftOut(t.Node) || t.Node == "" && t.Kind == task.Callback && p.mayMove(t, group)
+	return !p.hides(t) && !comes && !moves && !p.MayOverride(t.Node, t.Resource) && (!made || !p.Brings.May(t.Resource))
+}
+
+// mayMove reports whether a callback of a whole service may run in another group than the given one, or not at all,
+// when everything is known. In pre_node it runs in the first group with a node of the service, otherwise in the last
+// one. An empty group: it runs before all of them or after.
+func (p *Part) mayMove(t task.Task, group string) bool {
+	if len(p.Undecided) == 0 {
+		return false
+	}
+	index, owner := make(map[string]int), make(map[string]string)
+	for i, g := range p.shown.Groups {
+		index[g.Name] = i
+		for _, node := range g.Owned {
+			owner[node] = g.Name
+		}
+	}
+	i := slices.IndexFunc(p.Deployed.Services, func(s site.Service) bool { return s.Name == t.Service })
+	if i < 0 {
+		return true
+	}
+	selectors, certain := p.Deployed.Services[i].Selectors, false
+	for _, node := range selectors.Members(p.whole().Nodes) {
+		in, owned := owner[node]
+		if _, unsure := p.Undecided[node]; owned && !unsure {
+			certain = certain || group == "" || in == group
+		}
+	}
+	for _, n := range p.Undecided {
+		if !n.MaySelect(selectors) {
+			continue
+		}
+		if p.shown.Limited != nil { // whether the service is outside of the limit may depend on it
+			return true
+		}
+		if n.Selected(selectors) && !slices.ContainsFunc(n.Owners, func(in string) bool {
+			return in == "" || group != "" && in != group
+		}) {
+			certain = true
+		}
+		if group != "" && slices.ContainsFunc(n.Owners, func(in string) bool {
+			return in != "" && (t.Group == task.PreNode && index[in] < index[group] ||
+				t.Group != task.PreNode && index[in] > index[group])
+		}) {
+			return true
+		}
+	}
+	return !certain
 }
 
 // stay returns the tasks of the plan that are done whatever becomes of what is not known: those that are left when
-// resources with unknown parameters, or that overrides may concern, come out as they are applied.
+// resources with unknown parameters, or that overrides may concern, or whose templates read what is not known, come out
+// as they are applied, and nothing changes on the nodes that are left out.
 func (p *Part) stay() map[taskKey]bool {
-	least, applied := p.Plan, planner.Applied{}
+	least, applied := p.shown, planner.Applied{}
 	maps.Copy(applied, p.Applied)
-	for _, phase := range p.Plan.Phases {
+	own := make(map[string]bool) // nodes whose part of applied is a copy
+	for _, phase := range p.shown.Phases {
 		for _, t := range phase.Tasks {
-			id := t.Resource.ID()
-			if len(t.Resource.Parameters.Unknown()) > 0 && applied[t.Node][id] != "" || p.MayOverride(t.Node, t.Resource) {
-				of := maps.Clone(applied[t.Node])
-				if of == nil {
-					of = make(map[resource.ID]string)
-				}
-				of[id], applied[t.Node], least = t.Digest, of, nil
+			on, id := t.Node, t.Resource.ID()
+			if t.Kind == task.Callback {
+				on, id = planner.Controller, planner.CallbackID(t)
 			}
+			remove, open := t.Action == task.Remove, len(t.Resource.Parameters.Unknown()) > 0 && applied[on][id] != ""
+			if t.Node == "" || t.Action == task.PrepareNode || t.Action == task.Forget || remove ||
+				!open && !p.MayOverride(t.Node, t.Resource) && !p.isLeftOut(t.Node) && !p.hides(t) {
+				continue
+			}
+			if !own[on] {
+				own[on], applied[on] = true, maps.Clone(applied[on])
+				if applied[on] == nil {
+					applied[on] = make(map[resource.ID]string)
+				}
+			}
+			applied[on][id], least = t.Digest, nil
 		}
 	}
 	if least == nil {
-		least, _ = p.Again(p.Deployed, applied) // the same site has a plan already
+		site := p.Deployed
+		if p.shown != p.Plan {
+			site = p.whole()
+		}
+		least, _ = p.Again(site, applied) // the same site has a plan already
 	}
 	works := make(map[string]bool)
 	for _, phase := range least.Phases {
 		for _, t := range phase.Tasks {
-			works[t.Node] = works[t.Node] || t.Action != task.PrepareNode && p.stays(t)
+			works[t.Node] = works[t.Node] || t.Action != task.PrepareNode && p.stays(t, phase.Group)
 		}
 	}
 	sure := make(map[taskKey]bool)
 	for _, phase := range least.Phases {
 		for _, t := range phase.Tasks {
-			sure[keyOf(t)] = p.stays(t) && works[t.Node]
+			sure[keyOf(t)] = p.stays(t, phase.Group) && works[t.Node]
 		}
 	}
 	return sure
@@ -314,13 +453,7 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 			concerned[n.Name] = true
 		}
 	}
-	open := p.Open
-	if p.Entities { // a callback of theirs may be in any group
-		open = make(map[string]bool)
-		for _, g := range p.Plan.Groups {
-			open[g.Name] = true
-		}
-	}
+	open := p.maybeCalling()
 	ends, err := rollout.Foresee(s, p.Plan, concerned, open)
 	if err != nil {
 		return out
@@ -360,6 +493,45 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 				func(n string) bool { return concerned[n] })
 		})
 	return out
+}
+
+// maybeCalling returns the groups that may have more members than in the known part, or a callback of a whole service.
+func (p *Part) maybeCalling() map[string]bool {
+	open := maps.Clone(p.Open)
+	if p.Entities { // one that is left out may be in any group
+		for _, g := range p.Plan.Groups {
+			open[g.Name] = true
+		}
+		return open
+	}
+	s, partial := p.whole(), p.partlyServed()
+	inventory := site.NewNodeIndex(s.Nodes)
+	for _, service := range s.Services {
+		if service.Entity == nil {
+			continue
+		}
+		concerned, groups := false, map[string]bool{}
+		nodes := inventory.Members(service.Selectors)
+		for _, node := range nodes {
+			concerned = concerned || partial[node]
+		}
+		for _, n := range p.Undecided {
+			if n.MaySelect(service.Selectors) {
+				concerned = true
+				for _, in := range n.Owners {
+					groups[in] = true
+				}
+			}
+		}
+		if !concerned {
+			continue
+		}
+		for _, g := range p.Plan.Groups {
+			open[g.Name] = open[g.Name] || groups[g.Name] ||
+				slices.ContainsFunc(g.Owned, func(node string) bool { return slices.Contains(nodes, node) })
+		}
+	}
+	return open
 }
 
 // concerned returns the nodes on which the run may do anything.

@@ -98,7 +98,7 @@ func NewInstance(siteName string, in site.Service, schemas Schemas) (*Refined, i
 	r.link()
 	r.raw, r.shared = make([][]made, len(tasks)), make([][]EntityTask, len(tasks))
 	for i := range tasks {
-		if !tasks[i].ReadsNode {
+		if !tasks[i].ReadsNode() {
 			r.raw[i] = r.make(i, r.scope, &errs)
 		}
 	}
@@ -143,8 +143,8 @@ func (r *Refined) link() {
 		if t.Previous >= 0 {
 			refersTo = append(refersTo, t.Previous)
 		}
-		r.varying[i] = t.ReadsNode || !t.Central && slices.ContainsFunc(refersTo,
-			func(other int) bool { return r.tasks[other].ReadsNode })
+		r.varying[i] = t.ReadsNode() || !t.Central && slices.ContainsFunc(refersTo,
+			func(other int) bool { return r.tasks[other].ReadsNode() })
 		r.varies = r.varies || r.varying[i]
 	}
 }
@@ -159,7 +159,7 @@ func (r *Refined) On(n site.Node) ([]EntityTask, invalid.Errors) {
 	raw := slices.Clone(r.raw)
 	var errs invalid.Errors
 	for i := range r.tasks {
-		if r.tasks[i].ReadsNode && !r.tasks[i].Central {
+		if r.tasks[i].ReadsNode() && !r.tasks[i].Central {
 			raw[i] = r.make(i, scope, &errs)
 		}
 	}

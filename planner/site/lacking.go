@@ -19,6 +19,10 @@ type Lacking struct {
 	// Open are groups that may have other members than in the known part.
 	Open map[string]bool
 
+	// Undecided are the nodes of which something is not known that decides which group owns them or which services they
+	// have, by name: of the known part, and of Names. One of which the name is not known is under the empty name.
+	Undecided map[string]UndecidedNode
+
 	// Wavering are nodes of the known part that are certainly in a group, and may be in one before it. Which one decides
 	// in which step their tasks are done, and nothing else.
 	Wavering map[string]bool
@@ -43,6 +47,36 @@ type Lacking struct {
 	Unnamed  bool            // the name of a service that is left out is not known
 	Brings   Brings
 }
+
+// UndecidedNode is a node of which not everything is known, with what it certainly has.
+type UndecidedNode struct {
+	Node
+	Lacks  []string // attributes of which more may come: name, rack, tags, labels, roles
+	Owners []string // the groups that may own it, in the order of the run; an empty name: it may be in no group
+}
+
+// MaySelect reports whether selectors may select the node when it is known.
+func (n UndecidedNode) MaySelect(s Selectors) bool {
+	s = slices.Clone(s)
+	for i := range s {
+		for _, attribute := range n.Lacks {
+			switch attribute {
+			case "name":
+				s[i].NodeNames = nil
+			case "tags":
+				s[i].NodeTags = nil
+			case "labels":
+				s[i].NodeLabels = nil
+			case "rack":
+				s[i].RackNames = nil
+			}
+		}
+	}
+	return n.Selected(s)
+}
+
+// Selected reports whether selectors certainly select the node.
+func (n UndecidedNode) Selected(s Selectors) bool { return len(s.Members([]Node{n.Node})) > 0 }
 
 // Share is how many objects of a kind are not wholly known.
 type Share struct{ Lacks, Of int }

@@ -30,9 +30,12 @@ type Task struct {
 	Requires   []Requirement // of the list that it is a step of, and its own
 	Notify     []*Template
 	Replaces   []*Template
-	Central    bool // a callback for the service, not for a node
-	ReadsNode  bool // a template reads the node
+	Central    bool     // a callback for the service, not for a node
+	NodeReads  []string // attributes of the node that templates read, "" where one reads the node as a whole
 }
+
+// ReadsNode reports whether a template reads the node.
+func (t Task) ReadsNode() bool { return len(t.NodeReads) > 0 }
 
 // Parameter is a parameter of a task.
 type Parameter struct {
@@ -67,7 +70,7 @@ func Compile(e catalog.Entity, from int) ([]Task, invalid.Errors) {
 			step.List = e.Tasks[i].Name
 			step.When = slices.Concat(whole.When, step.When)
 			step.Requires = slices.Concat(whole.Requires, step.Requires)
-			step.ReadsNode = step.ReadsNode || whole.ReadsNode
+			step.NodeReads = slices.Concat(whole.NodeReads, step.NodeReads)
 			if j > 0 {
 				step.Previous = len(out) - 1
 			}
@@ -85,14 +88,14 @@ type compiler struct {
 	// of the present task
 	each      bool   // `each` is there
 	hidden    string // a variable that is not there
-	readsNode bool
+	nodeReads []string
 }
 
 func (c *compiler) task(path string, t catalog.Task) Task {
 	out := Task{Definition: t, Path: path, Previous: -1}
 	parameters, kind := t.Parameters()
 	out.Body = path + "." + kind
-	c.hidden, c.each, c.readsNode = "", t.ForEach != nil, false
+	c.hidden, c.each, c.nodeReads = "", t.ForEach != nil, nil
 	switch {
 	case t.Config != nil:
 		out.Kind, out.Type = task.Config, t.Config.Type
@@ -128,7 +131,7 @@ func (c *compiler) task(path string, t catalog.Task) Task {
 	for i, s := range t.Replaces {
 		out.Replaces = append(out.Replaces, c.text(fmt.Sprintf("%s.replaces[%d]", path, i), s))
 	}
-	out.ReadsNode = c.readsNode
+	out.NodeReads = c.nodeReads
 	return out
 }
 
@@ -150,8 +153,16 @@ func (c *compiler) parse(path, source string, want cty.Type, name string) *Templ
 		c.errs = append(c.errs, below(path, err)...)
 		return nil
 	}
-	c.readsNode = c.readsNode || slices.ContainsFunc(t.reads,
-		func(r hcl.Traversal) bool { return r.RootName() == "node" })
+	for _, r := range t.reads {
+		if r.RootName() != "node" {
+			continue
+		}
+		var attribute hcl.TraverseAttr
+		if len(r) > 1 {
+			attribute, _ = r[1].(hcl.TraverseAttr)
+		}
+		c.nodeReads = append(c.nodeReads, attribute.Name)
+	}
 	return t
 }
 
