@@ -193,3 +193,32 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 
 // rpmFormat is the format in which rpm is asked what is installed.
 const rpmFormat = `%{NAME}\t%|EPOCH?{%{EPOCH}}:{0}|\t%{VERSION}\t%{RELEASE}\t%{ARCH}\n`
+
+// TestPackagesThatUndoEachOther: jq brings onig, which is to be absent, and goes with it. Whichever comes second undoes the
+// first, and fails.
+func TestPackagesThatUndoEachOther(t *testing.T) {
+	both := stanza("jq", "Depends: onig\n") + stanza("onig", "")
+	for name, tt := range map[string]struct {
+		database, after string
+		ensure          string // of onig
+		failed, message string
+	}{
+		"installed": {"", both, "absent", "package[jq]", `package "jq": with it onig became 1, and package[onig] wants it absent`},
+		"removed":   {both, "", "absent", "package[onig]", `package "onig": with it jq became absent, and package[jq] wants it installed`},
+		"purged":    {both, "", "purged", "package[onig]", `package "onig": with it jq became absent, and package[jq] wants it installed`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s *types.Session
+			r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\n")}}
+			s = aptNode(t, tt.database, r)
+			now := nowInstalled(t, &s, tt.after, "")
+			r.effects = map[string]func(){"apt-get" + aptOptions + " install --": now, "apt-get" + aptOptions + " purge --": now}
+			for _, got := range runAll(t, s, item("package[jq]"), item("package[onig]", "ensure", tt.ensure)) {
+				if failed := string(got.ID) == tt.failed; failed != (got.Status == Failed) ||
+					failed && !strings.Contains(got.Message, tt.message) {
+					t.Errorf("%s: %s: %s", got.ID, got.Status, got.Message)
+				}
+			}
+		})
+	}
+}

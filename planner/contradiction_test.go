@@ -1,0 +1,63 @@
+package planner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// TestFileWithContentAndAnEditOfIt: a file whose content is given, and a resource that edits a part of the same file, undo
+// each other at every run.
+func TestFileWithContentAndAnEditOfIt(t *testing.T) {
+	type parameters = resource.Parameters
+	setting := parameters{"path": "/etc/a", "setting": "k", "value": "v"}
+	content := parameters{"content": "k = w\n"}
+	with := func(p parameters, name string, value any) parameters {
+		out := parameters{name: value}
+		for k, v := range p {
+			out[k] = v
+		}
+		return out
+	}
+	for name, tt := range map[string]struct {
+		file    parameters
+		path    string
+		typ     string
+		title   string
+		edit    parameters
+		message string // empty: no error
+	}{
+		"ini_setting":       {content, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, of which file[/etc/a] of the service \"one\" gives the whole content: leave one of them out, or give the file replace = false"},
+		"file_line":         {content, "/etc/a", "file_line", "s", parameters{"path": "/etc/a", "line": "x"}, "file_line[s] edits /etc/a"},
+		"host":              {content, "/etc/hosts", "host", "h", parameters{"ip": "192.0.2.1"}, "host[h] edits /etc/hosts"},
+		"mount":             {content, "/etc/fstab", "mount", "/mnt", parameters{"ensure": "defined", "device": "/dev/sdb1", "fstype": "ext4"}, "mount[/mnt] edits /etc/fstab"},
+		"path":              {with(content, "path", "/etc/a"), "a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, of which file[a]"},
+		"source":            {parameters{"source": "/usr/share/a"}, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a"},
+		"absent":            {parameters{"ensure": "absent"}, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, which file[/etc/a] of the service \"one\" wants absent: leave one of them out"},
+		"another file":      {content, "/etc/b", "ini_setting", "s", setting, ""},
+		"not replaced":      {with(content, "replace", false), "/etc/a", "ini_setting", "s", setting, ""},
+		"without content":   {parameters{"mode": "0644"}, "/etc/a", "ini_setting", "s", setting, ""},
+		"only looked at":    {with(content, "noop", true), "/etc/a", "ini_setting", "s", setting, ""},
+		"an edit looked at": {content, "/etc/a", "ini_setting", "s", with(setting, "noop", true), ""},
+		"both absent":       {parameters{"ensure": "absent"}, "/etc/a", "ini_setting", "s", parameters{"path": "/etc/a", "setting": "k", "ensure": "absent"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "n"}}, Services: []site.Service{
+				{Name: "one", Configuration: resource.Configuration{"file": {tt.path: tt.file}}},
+				{Name: "two", Configuration: resource.Configuration{tt.typ: {tt.title: tt.edit}}},
+			}}
+			_, errs := Make(s, Applied{}, nil)
+			if tt.message == "" {
+				if len(errs.Errors()) > 0 {
+					t.Error(errs)
+				}
+				return
+			}
+			if len(errs) != 1 || errs[0].Name != "two" || !strings.Contains(errs[0].Message, tt.message) {
+				t.Errorf("got %v, want %q", errs, tt.message)
+			}
+		})
+	}
+}
