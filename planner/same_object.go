@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -12,24 +13,24 @@ import (
 // sameObject returns an error for each task whose resource manages the same object as an earlier task under another
 // title. Each would undo the other.
 func sameObject(schemas map[string]resource.Schema, tasks []task.Task) invalid.Errors {
-	type object struct{ typ, name string }
+	type key struct{ typ, name string }
 	type candidate struct {
 		variant string
 		task    *task.Task
 	}
 	var errs invalid.Errors
-	others := make(map[object][]candidate, len(tasks))
+	others := make(map[key][]candidate, len(tasks))
 	for i := range tasks {
 		t := &tasks[i]
-		schema := schemas[t.Resource.Type]
-		if schema.Object == nil {
+		object := schemas[t.Resource.Type].Object
+		if object == nil {
 			continue
 		}
-		name, variant := schema.Object(t.Resource)
+		name, variant := object(t.Resource)
 		if name == "" {
 			continue
 		}
-		o := object{t.Resource.Type, name}
+		o := key{t.Resource.Type, name}
 		for _, h := range others[o] {
 			if h.variant == variant || h.variant == "" || variant == "" {
 				remedy := "make one resource of both"
@@ -49,4 +50,63 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) invalid.E
 		others[o] = append(others[o], candidate{variant, t})
 	}
 	return errs
+}
+
+// editors are the types that manage a part of a text file, with the path of that.
+var editors = map[string]func(resource.Resource) string{
+	"file_line":   pathOf,
+	"ini_setting": pathOf,
+	"host":        func(resource.Resource) string { return "/etc/hosts" },
+	"mount":       func(resource.Resource) string { return "/etc/fstab" },
+}
+
+func pathOf(r resource.Resource) string { return r.Parameters.String("path") }
+
+// contradicted returns an error for each task that edits a part of a file of which another one gives the whole content,
+// or which is to be absent. Each would undo the other. What is only looked at contradicts nothing.
+func contradicted(tasks []task.Task) invalid.Errors {
+	whole := make(map[string]task.Task)
+	for _, t := range tasks {
+		r := t.Resource
+		if r.Type == "file" && !r.Noop() && (schema.FileEnsure(r) == "absent" ||
+			schema.FileHasContent(r) && r.Parameters["replace"] != false) {
+			whole[schema.FilePath(r)] = t
+		}
+	}
+	if len(whole) == 0 {
+		return nil
+	}
+	var errs invalid.Errors
+	for _, t := range tasks {
+		path, edits := editors[t.Resource.Type]
+		if !edits || t.Resource.Noop() {
+			continue
+		}
+		file, given := whole[path(t.Resource)]
+		absent := schema.FileEnsure(file.Resource) == "absent"
+		if !given || absent && schema.WantsAbsent(t.Resource) {
+			continue
+		}
+		of, by := bringerOf(file)
+		as := fmt.Sprintf("of which %s of the %s %q gives the whole content: leave one of them out, or give the file "+
+			"replace = false", file.Resource.ID(), of, by)
+		if absent {
+			as = fmt.Sprintf("which %s of the %s %q wants absent: leave one of them out", file.Resource.ID(), of, by)
+		}
+		object, name := bringerOf(t)
+		errs = append(errs, invalid.Error{
+			Object: object, Name: name, Code: invalid.DuplicateResource,
+			Attribute: site.ConfigurationPath(t.Resource.Type, t.Resource.Title, ""),
+			Message:   fmt.Sprintf("%s edits %s, %s", t.Resource.ID(), path(t.Resource), as),
+		})
+	}
+	return errs
+}
+
+// bringerOf returns what brings a configuration resource: its service, or the last override that makes it.
+func bringerOf(t task.Task) (object, name string) {
+	if last := len(t.Override) - 1; t.Service == "" && last >= 0 {
+		return "override", t.Override[last]
+	}
+	return "service", t.Service
 }

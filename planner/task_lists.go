@@ -96,7 +96,7 @@ func (b *desiredBuilder) makeTaskLists() {
 		for _, p := range more {
 			found.add(p, k.nodes)
 		}
-		for _, p := range sameObject(b.types, tasks) {
+		for _, p := range append(sameObject(b.types, tasks), contradicted(tasks)...) {
 			found.add(p, k.nodes)
 		}
 		for _, p := range unguarded(tasks) {

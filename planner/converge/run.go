@@ -282,6 +282,9 @@ func (x *session) items(ctx context.Context) {
 	x.operations = x.plan()
 	for i, j := range x.operations {
 		x.index[j.id] = i
+		if j.wrong == nil && !j.Remove && !j.RefreshOnly && !j.Noop() {
+			x.sys.Wanted = append(x.sys.Wanted, j.Resource)
+		}
 	}
 	if x.applying() {
 		x.transferEntries()

@@ -16,7 +16,8 @@ import (
 // stays with what it certainly has, unless wholly asks for nodes that are wholly known.
 func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err error) {
 	p := parting{values: NewValues(true), wholly: wholly, Lacking: site.Lacking{Wanted: map[string]bool{},
-		Loose: map[string]bool{}, Undecided: map[string]site.UndecidedNode{}, Overriding: map[string][]resource.Configuration{}, Brings: noBrings()}}
+		Loose: map[string]bool{}, Undecided: map[string]site.UndecidedNode{},
+		Overriding: map[string][]resource.Configuration{}, Brings: noBrings()}}
 	plugins, _ := MembersOf(d.Plugins, "plugin")
 	p.plugins = len(plugins) > 0
 	for _, a := range []struct {

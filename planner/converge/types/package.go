@@ -222,16 +222,24 @@ func (t packageType) applyWith(
 	}
 	if len(todo) > 0 {
 		// What cannot be completed matters only where it is in the way.
-		cutOff := finishOthers(ctx, s, m)
+		cutOff, inOrder := finishOthers(ctx, s, m), wantedInOrder(ctx, s, m)
 		err := errors.Join(m.transact(ctx, s, wants(todo)), cutOff)
 		for _, i := range todo {
 			errs[i] = t.verify(ctx, s, rs[i], err)
 		}
+		undone := stillInOrder(ctx, s, m, inOrder)
 		if len(todo) > 1 {
 			for _, i := range todo {
 				if errs[i] != nil && ctx.Err() == nil {
+					before := wantedInOrder(ctx, s, m)
 					errs[i] = t.verify(ctx, s, rs[i], m.transact(ctx, s, wants([]int{i})))
+					errs[i] = errors.Join(errs[i], stillInOrder(ctx, s, m, before))
 				}
+			}
+		}
+		for _, i := range todo {
+			if errs[i] == nil {
+				errs[i] = undone
 			}
 		}
 	}
@@ -240,6 +248,38 @@ func (t packageType) applyWith(
 			errs[i] = packageError(wantPackage(rs[i]), errs[i])
 		}
 	}
+}
+
+// wantedInOrder returns what the manifest wants of a package manager and the node has.
+func wantedInOrder(ctx context.Context, s *Session, m packageManager) (rs []resource.Resource) {
+	for _, r := range s.Wanted {
+		if r.Type != "package" {
+			continue
+		}
+		if its, _, err := managerOf(s, r); err != nil || its != m {
+			continue
+		}
+		want := wantPackage(r)
+		if state, err := m.state(ctx, s, want.name); err == nil && comparePackage(want, state, "", m.matches) == nil {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// stillInOrder returns an error that names what the manifest wants and the node had before a transaction, and has no
+// longer.
+func stillInOrder(ctx context.Context, s *Session, m packageManager, rs []resource.Resource) (errs error) {
+	for _, r := range rs {
+		want := wantPackage(r)
+		state, err := m.state(ctx, s, want.name)
+		if err == nil && comparePackage(want, state, "", m.matches) != nil {
+			err = fmt.Errorf("with it %s became %s, and %s wants it %s: leave one of the two out", want.name, state, r.ID(),
+				want.ensure)
+		}
+		errs = errors.Join(errs, err)
+	}
+	return errs
 }
 
 // verify returns nil when r is as wanted, and else the transaction's error or, if it claimed success, what is still
