@@ -190,7 +190,7 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 			after.Services = []site.Service{{Name: "motd",
 				Configuration: conf{"file": maps.Clone(before.Services[0].Configuration["file"])}}}
 			tt.change(&after)
-			overridden, errs := (*planner.Cache)(nil).OverriddenBy(before)
+			former, errs := (*planner.Cache)(nil).FormerOf(before)
 			if len(errs) > 0 {
 				t.Fatal(errs)
 			}
@@ -199,7 +199,7 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 				t.Fatal(errs)
 			}
 			digest := p.Digest
-			p.Since(overridden)
+			p.Since(former, applied)
 			if steps := p.Steps(); len(steps) != 2 || !strings.HasSuffix(steps[1], tt.want) || p.Digest != digest {
 				t.Errorf("%q, want %q at the end", steps, tt.want)
 			}
@@ -207,11 +207,11 @@ func TestOverridesThatCountNoMore(t *testing.T) {
 	}
 	broken := before
 	broken.Groups = []site.Group{{Name: "g", DependsOn: []string{"nobody"}}}
-	overridden, errs := (*planner.Cache)(nil).OverriddenBy(broken)
+	former, errs := (*planner.Cache)(nil).FormerOf(broken)
 	if len(errs.Errors()) == 0 {
 		t.Error("a site with errors has none")
 	}
-	mustMake(t, before, nil, nil).Since(overridden)
+	mustMake(t, before, nil, nil).Since(former, nil)
 }
 
 func TestErrorsGiveNoPlan(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -75,34 +76,34 @@ func (c *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, 
 	return c.make(s, applied, nil, func(t task.Task) bool { return services[before.service(t)] })
 }
 
-// Overridden knows which overrides change or create the resources of a site. The zero value knows none.
-type Overridden struct{ wanted map[string]*taskList }
+// Former knows what a site wanted before a plan. The zero value knows nothing.
+type Former struct{ wanted map[string]*taskList }
 
-// OverriddenBy returns which overrides change or create resources on the nodes of a site. With an error among the
-// errors the result is empty.
-func (c *Cache) OverriddenBy(s site.Site) (Overridden, invalid.Errors) {
+// FormerOf returns what a site wants on its nodes. With an error among the errors the result is empty.
+func (c *Cache) FormerOf(s site.Site) (Former, invalid.Errors) {
 	d, errs := c.desire(s, nil)
 	if len(errs.Errors()) > 0 {
-		return Overridden{}, errs
+		return Former{}, errs
 	}
-	return Overridden{d.wanted}, nil
+	return Former{d.wanted}, nil
 }
 
-// of returns the overrides that change or create the resource of a task.
-func (o Overridden) of(t task.Task) []string {
-	c := o.wanted[t.Node]
-	if c == nil {
-		return nil
+// task returns what was wanted of the resource of a task; known is false where it was not.
+func (f Former) task(t task.Task) (was task.Task, known bool) {
+	if l := f.wanted[t.Node]; l != nil {
+		if i, there := l.index[t.Resource.ID()]; there {
+			return l.tasks[i], true
+		}
 	}
-	if i, ok := c.index[t.Resource.ID()]; ok {
-		return c.tasks[i].Override
-	}
-	return nil
+	return was, false
 }
 
 // Since records in the plan which overrides changed or created a resource before and no longer do, for each resource
-// that the plan updates or removes (fuel.md F-10).
-func (p *Plan) Since(before Overridden) {
+// that the plan updates or removes (fuel.md F-10), and which removals another title of the same object takes over.
+// applied is what the plan was made from.
+func (p *Plan) Since(before Former, applied Applied) {
+	types := schema.Types()
+	heirs := p.heirs(types)
 	for _, phase := range p.Phases {
 		for i := range phase.Tasks {
 			t := &phase.Tasks[i]
@@ -110,11 +111,46 @@ func (p *Plan) Since(before Overridden) {
 				continue
 			}
 			t.Overrode = nil
-			for _, name := range before.of(*t) {
+			was, known := before.task(*t)
+			for _, name := range was.Override {
 				if !slices.Contains(t.Override, name) {
 					t.Overrode = append(t.Overrode, name)
 				}
 			}
+			if known && t.Action == task.Remove && was.Digest == applied[t.Node][t.Resource.ID()] {
+				if o, has := objectOf(types, t.Node, was.Resource); has {
+					t.TakenOver = heirs[o]
+				}
+			}
 		}
 	}
+}
+
+// object is what a resource looks after on a node, and how its undo depends on it.
+type object struct{ node, typ, name, aim string }
+
+// objectOf returns the object of a resource; has is false where its title says all.
+func objectOf(types map[string]resource.Schema, node string, r resource.Resource) (o object, has bool) {
+	target := types[r.Type].Target
+	if target == nil {
+		return o, false
+	}
+	name, aim := target(r)
+	return object{node, r.Type, name, aim}, name != ""
+}
+
+// heirs returns what the resources that the plan creates look after. A node lets them take over what another title has
+// there.
+func (p *Plan) heirs(types map[string]resource.Schema) map[object]bool {
+	out := make(map[object]bool)
+	for _, phase := range p.Phases {
+		for _, t := range phase.Tasks {
+			if t.Action == task.Create && !t.Resource.Noop() {
+				if o, has := objectOf(types, t.Node, t.Resource); has {
+					out[o] = true
+				}
+			}
+		}
+	}
+	return out
 }

@@ -63,7 +63,7 @@ type UnsureLoss struct {
 
 // Losses returns what the plan tears down and removes. applied is what the plan was made from, unsure as [Unsure]
 // returns it. Actions of plugins, and resources that were only ever looked at, do not count: they are forgotten, not
-// undone.
+// undone. Nor does what another title of the same object takes over.
 func (p *Plan) Losses(applied Applied, unsure map[string]string) Losses {
 	l := Destroyed(applied)
 	l.TornDown, l.Removed, l.Unsure = map[string][]resource.ID{}, map[string][]resource.ID{}, map[string]UnsureLoss{}
@@ -76,7 +76,7 @@ func (p *Plan) Losses(applied Applied, unsure map[string]string) Losses {
 				l.Nodes-- // its node counts
 			case t.Action == task.Forget:
 				l.TornDown[t.Node] = undoneOf(applied[t.Node])
-			case t.Action == task.Remove && !forgets(t):
+			case t.Action == task.Remove && !forgets(t) && !t.TakenOver:
 				l.Removed[t.Node] = append(l.Removed[t.Node], t.Resource.ID())
 			}
 		}

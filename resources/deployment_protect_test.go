@@ -77,6 +77,23 @@ func TestRemovalsStandOut(t *testing.T) {
 	}, s.gone("a", "b", "c"))
 }
 
+// What another title of the same object takes over is not counted as removed.
+func TestAnotherTitleIsNoRemoval(t *testing.T) {
+	s := newSandbox(t, "a")
+	under := func(title string) string {
+		return strings.Replace(files("motd", map[string]string{"/etc/issue": "two", "/etc/motd": "one"}), "\"/etc/motd\" = {",
+			fmt.Sprintf("%q = { path = \"/etc/motd\", ", title), 1)
+	}
+	var w warnings
+	w.run(t, []resource.TestStep{
+		{Config: s.on(under("one"), "", "a=a")},
+		{Config: s.on(under("two"), "protect = { max_removed_resources = 0 }\n", "a=a"), Check: resource.ComposeTestCheckFunc(
+			s.has("a", "etc/motd", "one"), w.lack("removes"))},
+		{Config: s.on(files("motd", map[string]string{"/etc/issue": "two"}), "", "a=a"), Check: resource.ComposeTestCheckFunc(
+			s.has("a", "etc/motd", "-"), w.say("removes 1 resource"))},
+	}, s.gone("a"))
+}
+
 // protect says how much a plan may take away; a limit that is not reached lets it pass.
 func TestProtect(t *testing.T) {
 	s := newSandbox(t, "a", "b", "c")

@@ -161,8 +161,8 @@ func (c *Cache) ownersOf(s site.Site) (planner.Owners, invalid.Errors) {
 	return cache.OwnersOf(s)
 }
 
-func (c *Cache) overriddenBy(s site.Site) (planner.Overridden, invalid.Errors) {
+func (c *Cache) formerOf(s site.Site) (planner.Former, invalid.Errors) {
 	cache, unlock := c.lock()
 	defer unlock()
-	return cache.OverriddenBy(s)
+	return cache.FormerOf(s)
 }

@@ -133,14 +133,15 @@ func (p *Planned) Losses() planner.Losses {
 }
 
 // Since lets the steps say which overrides are the reason of a change: those that the site did not have before, and
-// those that it has no more. A site that cannot be planned any more counts as one without overrides.
+// those that it has no more. It lets the losses leave out what another title of the same object takes over. A site that
+// cannot be planned any more counts as one that wanted nothing.
 func (p *Planned) Since(before site.Site) {
-	var overridden planner.Overridden
-	if len(before.Overrides) > 0 {
+	var former planner.Former
+	if len(before.Overrides) > 0 || len(p.Losses().Removed) > 0 {
 		before.Values = p.Site.Values
-		overridden, _ = p.cache.overriddenBy(before)
+		former, _ = p.cache.formerOf(before)
 	}
-	p.Plan.Since(overridden)
+	p.Plan.Since(former, p.Applied)
 }
 
 // Again plans a site of the same name with what is applied instead, as far as nodes are concerned: services stay.

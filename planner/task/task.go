@@ -70,6 +70,9 @@ type Task struct {
 	Service  string   // the service that brings the task, empty when there is none
 	Override []string // overrides that changed or created the resource, in the order applied
 	Overrode []string // overrides that did so before and no longer do, where a plan was given them
+	// TakenOver says of a Remove that another title of the same object takes over what is there, where a plan was given
+	// what was wanted before.
+	TakenOver bool
 	// Resource is what the task is about: the configuration resource, or the type, name and settings of a remote task
 	// or callback (types shell, puppet, reboot; command, http, function). It is zero for PrepareNode, Unlock and
 	// Forget; type and title only for Remove.
