@@ -12,7 +12,7 @@ import (
 const someNodes = `
 locals {
   nodes = {
-    z = { name = "web2", tags = ["web"], rack = "r1", address = "192.0.2.2", connect = { credentials = { private_key = "secret" } } }
+    z = { name = "web2", tags = ["web"], rack = "r1", zone = "z1", address = "192.0.2.2", connect = { credentials = { private_key = "secret" } } }
     a = { name = "web1", tags = ["web"], rack = "r2", address = "192.0.2.1" }
     b = { name = "db1", labels = { tier = "data" } }
   }
@@ -26,7 +26,7 @@ func nodesConfig(nodes, selectors string) string {
 func TestNodes(t *testing.T) {
 	t.Parallel()
 	const address = "data.slipway_nodes.x"
-	web2 := map[string]knownvalue.Check{"name": exact("web2"), "rack": exact("r1")}
+	web2 := map[string]knownvalue.Check{"name": exact("web2"), "rack": exact("r1"), "zone": exact("z1")}
 	for name, tt := range map[string]struct {
 		nodes, selectors string
 		checks           []statecheck.StateCheck

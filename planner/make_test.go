@@ -267,6 +267,7 @@ func TestDigest(t *testing.T) {
 		}, true},
 		"a service's name": {func(s *site.Site) { s.Services[0].Name = "motto" }, true},
 		"an address":       {func(s *site.Site) { s.Nodes[0].Address = "10.0.0.1" }, true},
+		"a zone":           {func(s *site.Site) { s.Nodes[0].Zone = "z1" }, true},
 		"ways to write it": {func(s *site.Site) {
 			s.Services[1].Configuration["file"]["/etc/chrony/chrony.conf"]["require"] = []any{"package[chrony]",
 				"package['chrony']"}

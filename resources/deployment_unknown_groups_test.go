@@ -115,6 +115,7 @@ func TestUnknownMembershipTearsDownNoCertainMember(t *testing.T) {
 		nodes       string
 	}{
 		"rack":             {map[string]any{"rack": unknownText}, nil, nil, ""},
+		"zone":             {map[string]any{"zone": unknownText}, nil, nil, ""},
 		"labels":           {map[string]any{"labels": map[string]any{"a": unknownText}}, nil, nil, ""},
 		"roles":            {map[string]any{"roles": []any{unknownText}}, nil, nil, ""},
 		"tags":             {map[string]any{"tags": []any{unknownText}}, nil, nil, "1 node: n3."},

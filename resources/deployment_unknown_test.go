@@ -534,6 +534,7 @@ func TestUnknownMembershipHidesOnlyWhatDependsOnIt(t *testing.T) {
 		"tags":      {site(late("tags", []any{unknown}), "one", "y"), "a=DEPLOYED b=DEPLOYED c=? d=NO_GROUP", "first=DEPLOYED second=? third=?"},
 		"rack":      {site(late("rack", unknown), "one", "y"), "a=DEPLOYED b=DEPLOYED c=? d=NO_GROUP", "first=? second=DEPLOYED third=?"},
 		"labels":    {site(late("labels", unknown), "one", "y"), "a=DEPLOYED b=DEPLOYED c=? d=NO_GROUP", "first=DEPLOYED second=DEPLOYED third=?"},
+		"zone":      {site(late("zone", unknown), "one", "y"), "a=DEPLOYED b=DEPLOYED c=DEPLOYED d=NO_GROUP", "first=DEPLOYED second=DEPLOYED third=DEPLOYED"},
 		"selectors": {site(late("rack", "r3"), "one", unknown), "a=DEPLOYED b=? c=DEPLOYED d=?", "first=DEPLOYED second=? third=DEPLOYED"},
 		// Terraform takes a map with the keys only that it has in the end.
 		"name":      {site(late("name", unknown), "one", "y"), "?", "first=? second=? third=?"},

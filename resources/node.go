@@ -114,6 +114,8 @@ func nodeSchema() schema.Schema {
 				Validators: []validator.Set{setvalidator.NoNullValues(),
 					setvalidator.ValueStringsAre(values.NameValidator())},
 			},
+			"zone": text("Zone of the node: with an engine that has workers, those of this zone reach it, and any worker where none is set. It changes nothing of what is done on the node, and nothing without workers.",
+				values.NameValidator()),
 			nodeConnection: nodeConnectionAttribute(),
 		},
 	}

@@ -21,6 +21,7 @@ func TestNodeLife(t *testing.T) {
   tags    = ["web", "front"]
   labels  = { tier = "front" }
   roles   = ["compute"]
+  zone    = "z1"
   connect = {
     user             = "ops"
     port             = 2222
@@ -41,6 +42,7 @@ func TestNodeLife(t *testing.T) {
 		},
 		[]statecheck.StateCheck{
 			statecheck.ExpectKnownValue(address, tfjsonpath.New("tags"), knownvalue.SetExact([]knownvalue.Check{knownvalue.StringExact("front"), knownvalue.StringExact("web")})),
+			statecheck.ExpectKnownValue(address, tfjsonpath.New("zone"), knownvalue.StringExact("z1")),
 			statecheck.ExpectKnownValue(address, tfjsonpath.New("connect").AtMapKey("bastions").AtSliceIndex(0).AtMapKey("host"), knownvalue.StringExact("jump")),
 			statecheck.ExpectKnownValue(address, tfjsonpath.New("connect").AtMapKey("known_hosts"), knownvalue.ListSizeExact(0)),
 		})
@@ -103,6 +105,7 @@ func TestNodeErrors(t *testing.T) {
 		"tag_null":        {node(`tags = [null]`), `(?i)null`},
 		"label_key":       {node(`labels = { "a:b" = "c" }`), `without colon`},
 		"label_value":     {node(`labels = { a = " c" }`), `without colon`},
+		"zone":            {node(`zone = "a b"`), `must begin with a letter or digit`},
 		"role":            {node(`roles = ["a b"]`), `must begin with a letter or digit`},
 		"port":            {node(`connect = { port = 70000 }`), `between 1 and 65535`},
 		"duration":        {node(`connect = { connect_timeout = "10" }`), `is not a duration`},

@@ -102,6 +102,9 @@ func (p *parting) node(m Member) (any, bool) {
 	if isKnown(m.Value) {
 		return m.Value, true
 	}
+	if known := without(m.Value, "zone"); isKnown(known) { // who reaches it changes nothing of what is done there
+		return known, true
+	}
 	p.Nodes.Lacks++
 	name := m.Name()
 	if name == "" {

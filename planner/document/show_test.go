@@ -14,7 +14,7 @@ import (
 func deploymentJSON(address, name string) string {
 	return fmt.Sprintf(`{"address": %q, "mode": "managed", "type": "slipway_deployment", "values": {
   "site": %q, "parallelism": 10, "digest": "abc", "triggers": null,
-  "nodes": {"b": {"name": "b", "rack": 3, "tags": null, "connect": {"port": "22", "sudo": "true", "user": null}}, "a": {"name": "a"}},
+  "nodes": {"b": {"name": "b", "rack": 3, "zone": "z1", "tags": null, "connect": {"port": "22", "sudo": "true", "user": null}}, "a": {"name": "a"}},
   "groups": [{"name": "g", "critical": true, "depends_on_groups": null, "rolling": {"max_parallel": "2", "lock": "x", "unlock": "y", "lock_new_nodes": null}, "success_criteria": {"minimum_successful_nodes": "1", "maximum_failed_nodes": null},
     "selectors": [{"node_names": ["a"], "node_tags": null}]}],
   "services": null,
@@ -41,7 +41,7 @@ func TestShow(t *testing.T) {
 		Name: "lon1",
 		Nodes: []site.Node{ // a map counts in the order of its keys
 			{Name: "a"},
-			{Name: "b", Rack: "3", Connection: site.Connection{Port: 22, Sudo: yes()}},
+			{Name: "b", Rack: "3", Zone: "z1", Connection: site.Connection{Port: 22, Sudo: yes()}},
 		},
 		Groups: []site.Group{{Name: "g", Critical: true, Rolling: &site.Rolling{MaxParallel: 2, Lock: "x", Unlock: "y"},
 			SuccessCriteria: &site.SuccessCriteria{MinimumSuccessfulNodes: number(1)}, Selectors: site.Selectors{
@@ -141,7 +141,7 @@ func TestShowRefuses(t *testing.T) {
 			[]string{"plan.json:1:237: not well formed: values are more than 200 levels deep"}},
 		{"wrong types", fmt.Sprintf(`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`,
 			strings.Replace(a, `"name": "a"`, `"name": []`, 1)), Options{}, []string{
-			`plan.json:3:129: module.m.slipway_deployment.a.nodes["a"].name: is a list, not text`}},
+			`plan.json:3:143: module.m.slipway_deployment.a.nodes["a"].name: is a list, not text`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -52,6 +52,9 @@ func (n Node) validate() invalid.Errors {
 			}
 		}
 	}
+	if m := CheckFileName(n.Zone); n.Zone != "" && m != "" {
+		report("zone", invalid.BadName, "%s", m)
+	}
 	n.validateConnection(report)
 	return errs.Of("node", n.Name, "")
 }

@@ -37,6 +37,7 @@ type Node struct {
 	Tags       []string          `key:"tags,set"`
 	Labels     map[string]string `key:"labels"`
 	Roles      []string          `key:"roles,set"`
+	Zone       string            `key:"zone"` // of the workers that reach it; empty: any worker does
 	Connection Connection        `key:"connect"`
 }
 

@@ -43,6 +43,8 @@ func TestSiteValidate(t *testing.T) {
 			"begin with"},
 		"node name too long": {func(s *Site) { s.Nodes[1].Name = strings.Repeat("n", 254) }, "node",
 			strings.Repeat("n", 254), "name", invalid.BadName, false, "at most 253"},
+		"zone that is a path": {func(s *Site) { s.Nodes[1].Zone = "a/b" }, "node", "n2", "zone", invalid.BadName, false,
+			"letters"},
 		"duplicate node": {func(s *Site) { s.Nodes[1].Name = "n1" }, "node", "n1", "name", invalid.Duplicate,
 			false, "more than one node"},
 		"duplicate group": {func(s *Site) { s.Groups = append(s.Groups, s.Groups[0]) }, "group", "all",

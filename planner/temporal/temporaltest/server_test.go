@@ -228,8 +228,9 @@ func TestAbandonedChildren(t *testing.T) {
 // many registers a workflow that runs activities that do nothing, so many at once.
 func many(w worker.Worker) {
 	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, n, atOnce int) error {
+		// On a busy machine a worker may never get a task that the server counts as started: it is tried again.
 		ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: "activities",
-			StartToCloseTimeout: time.Hour})
+			StartToCloseTimeout: 10 * time.Second, ScheduleToStartTimeout: time.Hour})
 		selector := workflow.NewSelector(ctx)
 		for i := range n {
 			if i >= atOnce {
