@@ -140,6 +140,8 @@ func TestALogThatDoesNotBelongToTheLedger(t *testing.T) {
 	for name, test := range map[string]struct{ log, want string }{
 		"of the ledger before": {`{"version":1,"generation":2}` + "\n" + `{"synced":0,"records":[{"unlock":"one"}]}` + "\n", ""},
 		"of another version":   {`{"version":2,"generation":3}` + "\n", "has version 2, and this slipway knows version 1 only"},
+		"of a newer slipway":   {`{"version":1,"generation":3}` + "\n" + `{"synced":0,"records":[{"unlock":"one","rotated":{"key":"2"}}]}` + "\n", `line 2: json: unknown field "rotated"; a newer slipway wrote it`},
+		"its last line":        {`{"version":1,"generation":3}` + "\n" + `{"synced":0,"records":[{"unlock":"two"}]}` + "\n" + `{"synced":0,"records":[],"era":2}`, "line 3: "},
 		"planted":              {`{"version":1,"generation":3}` + "\n" + `{"synced":0,"records":[{"made":["/etc"]}]}` + "\n", `"/etc" is not above`},
 		"entry of nothing":     {`{"version":1,"generation":3}` + "\n" + `{"synced":0,"records":[{"entry":{"site":"one"}}]}` + "\n", "an entry names no site"},
 	} {
