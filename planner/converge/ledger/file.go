@@ -103,6 +103,8 @@ func (l *Ledger) replay(log []byte) error {
 	for i, text := range texts[1:] {
 		var line logLine
 		switch err := resource.DecodeStrictly(text, &line); {
+		case err != nil && torn == nil && json.Valid(text): // it is whole: no crash wrote it
+			return fmt.Errorf("line %d: %w; a newer slipway wrote it: use that one", i+2, err)
 		case err != nil && torn == nil:
 			torn, at = err, i+2
 		case err != nil:

@@ -109,7 +109,7 @@ func (s *Server) Up(t testing.TB) {
 		t.Fatal(err)
 	}
 	args := []string{"server", "start-dev", "--headless", "--log-level", "error", "--ip", host, "--port", port,
-		"--db-filename", s.File}
+		"--db-filename", s.File, "--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=off"}
 	for _, v := range s.settings {
 		args = append(args, "--dynamic-config-value", v)
 	}
