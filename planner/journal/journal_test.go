@@ -20,7 +20,11 @@ func TestMain(m *testing.M) {
 		if CheckURL(at) == nil {
 			l = Location{URL: at}
 		}
-		fmt.Fprintln(os.Stderr, startAndWait(l))
+		run := startAndWait
+		if os.Getenv(hostOf) != "" {
+			run = startOnMachine
+		}
+		fmt.Fprintln(os.Stderr, run(l))
 		os.Exit(1)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
