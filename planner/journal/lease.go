@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 )
 
 // LeaseTime is how long a lease is valid without a heartbeat, measured by the process that waits for it. Heartbeats are
@@ -32,15 +34,6 @@ func (e *FencedError) Error() string {
 }
 
 func (e *FencedError) Is(target error) bool { return target == ErrFenced }
-
-// Fence identifies a lease. Each lease of a journal has a higher number than those before. A journal that was deleted
-// begins another line, with which numbers cannot be compared. The number is the time of the journal's clock in
-// milliseconds where that is higher, so that it rises also after the journal was restored from a backup.
-type Fence struct {
-	Line   string // of numbers; random
-	Number int64
-	Holder string // what messages say of who has the lease
-}
 
 // BusyError means that another run has the lease of the site and still sends heartbeats.
 type BusyError struct {
@@ -132,7 +125,7 @@ func (s *Store) lease(ctx context.Context, tx *sql.Tx, site string) (l lease, pr
 }
 
 // acquire gives the lease of a site to a run and returns its fence.
-func (s *Store) acquire(ctx context.Context, tx *sql.Tx, now time.Time, run Run) (fence Fence, err error) {
+func (s *Store) acquire(ctx context.Context, tx *sql.Tx, now time.Time, run Run) (fence ledger.Fence, err error) {
 	fence.Holder = fmt.Sprintf("run %s of %s, since %s", run.ID, run.Owner, now.UTC().Format(time.RFC3339))
 	err = tx.QueryRowContext(ctx, `INSERT INTO leases (site, fence, run, owner, heartbeat_at, process, line)
 		VALUES ($1, $4, $2, $3, $4, $5, $6) ON CONFLICT (site) DO UPDATE SET

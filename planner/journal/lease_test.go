@@ -3,6 +3,8 @@ package journal
 import (
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 )
 
 // Numbers of leases rise when clocks go back, after a backup was restored and past a number that a person names. A new
@@ -12,8 +14,8 @@ func TestFence(t *testing.T) {
 		s := openSite(t, at)
 		c := &clock{t: time.UnixMilli(1e12)}
 		c.use(s)
-		var last Fence
-		lease := func(id string) Fence {
+		var last ledger.Fence
+		lease := func(id string) ledger.Fence {
 			t.Helper()
 			w := start(t, s, id)
 			finish(t, w)

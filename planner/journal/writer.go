@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 )
 
 // Statuses of a run besides those that rollout reports.
@@ -53,7 +55,7 @@ type Run struct {
 type Writer struct {
 	store *Store
 	run   Run
-	fence Fence
+	fence ledger.Fence
 
 	writing sync.Mutex // one transaction of the run at a time
 	tried   int64      // the heartbeat of a transaction whose end is not known, else 0
@@ -105,7 +107,7 @@ func (r Run) here() (Run, error) {
 }
 
 // enter gives a run that starts the lease of its site and records it.
-func (s *Store) enter(ctx context.Context, tx *sql.Tx, run Run) (fence Fence, err error) {
+func (s *Store) enter(ctx context.Context, tx *sql.Tx, run Run) (fence ledger.Fence, err error) {
 	steps, err := json.Marshal(run.Steps)
 	if err != nil {
 		return fence, err
@@ -132,7 +134,7 @@ func (w *Writer) start(ctx context.Context) *Writer {
 }
 
 // Fence identifies the lease of the run.
-func (w *Writer) Fence() Fence { return w.fence }
+func (w *Writer) Fence() ledger.Fence { return w.fence }
 
 // Lost is closed when a heartbeat finds that the run lost its lease, or that the database was away for too long. The
 // run must stop then. [Writer.Record] without events returns why.

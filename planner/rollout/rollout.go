@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -54,7 +55,7 @@ type Options struct {
 	Parallelism int             // active nodes at once; 0 is 10
 	Owner       string          // lineage of the state that has the site; empty for Terraform's (converge.Manifest)
 	TakeOver    string          // the owner from which the site is taken over
-	Fence       journal.Fence   // of the lease of the run
+	Fence       ledger.Fence    // of the lease of the run
 	// ParallelGroups is how many groups may be worked on at once: those that do not depend on each other, share no node
 	// and have no tasks that require each other's or read what their callbacks return ([planner.Group.After]); 0 is 1.
 	ParallelGroups int

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -344,7 +343,7 @@ func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[
 // catalog returns what a node is to do in one session.
 func (d *driver) catalog(mode converge.Mode, items []converge.Item) converge.Manifest {
 	return converge.Manifest{Protocol: converge.Protocol, Site: d.site, Run: d.RunID, Mode: mode,
-		Owner: d.Owner, TakeOver: d.TakeOver, Fence: ledger.Fence(d.Fence), Items: slices.Clip(items)}
+		Owner: d.Owner, TakeOver: d.TakeOver, Fence: d.Fence, Items: slices.Clip(items)}
 }
 
 // readLedger reports whether a session that ended with err knows what is in the node's ledger: after those errors that

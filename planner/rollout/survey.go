@@ -12,7 +12,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -69,7 +68,7 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 	ask := func(asking context.Context, node string) error {
 		survey := checkNode(asking, o.Executor, named[node], converge.Manifest{
 			Protocol: converge.Protocol, Site: siteName, Run: o.RunID, Mode: converge.Check, Items: items[node],
-			Owner: o.Owner, TakeOver: o.TakeOver, Fence: ledger.Fence(o.Fence),
+			Owner: o.Owner, TakeOver: o.TakeOver, Fence: o.Fence,
 		})
 		if survey.Error == nil || ctx.Err() == nil {
 			o.Machines.record(node, survey.Identity, survey.Error)

@@ -2,10 +2,11 @@ package ledger
 
 import "slices"
 
-// Fence identifies a lease of a site. A journal gives each lease a higher number than those before; numbers of another
-// line, that of another journal, cannot be compared with them.
+// Fence identifies a lease of a site. A journal gives each lease a higher number than those before. A journal that was
+// deleted begins another line, with which numbers cannot be compared. The number is the time of the journal's clock in
+// milliseconds where that is higher, so that it rises also after the journal was restored from a backup.
 type Fence struct {
-	Line   string `json:"line"`
+	Line   string `json:"line"` // of numbers; random
 	Number int64  `json:"number"`
 	Holder string `json:"holder"` // what messages say of who has the lease
 }
