@@ -154,6 +154,41 @@ func TestContinueAsNewForgetsActivities(t *testing.T) {
 	}
 }
 
+// TestContinueAsNewForgetsSignals checks that a signal that a workflow has not received when it continues as new is lost.
+func TestContinueAsNewForgetsSignals(t *testing.T) {
+	c := Start(t).Client(t, client.Options{})
+	serve(t, c, "workflows", func(w worker.Worker) {
+		w.RegisterWorkflowWithOptions(func(ctx workflow.Context, continued bool) (bool, error) {
+			workflow.GetSignalChannel(ctx, "go").Receive(ctx, nil)
+			if !continued {
+				return false, workflow.NewContinueAsNewError(ctx, "continues", true)
+			}
+			return workflow.GetSignalChannel(ctx, "ended").ReceiveAsync(nil), nil
+		}, workflow.RegisterOptions{Name: "continues"})
+	})
+	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "w", TaskQueue: "workflows"}, "continues",
+		false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range []string{"ended", "go"} {
+		if err := c.SignalWorkflow(t.Context(), "w", "", signal, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "continue as new", func(ctx context.Context) (bool, error) {
+		d, err := c.DescribeWorkflowExecution(ctx, "w", "")
+		return err == nil && d.WorkflowExecutionInfo.Execution.RunId != run.GetRunID(), err
+	})
+	if err := c.SignalWorkflow(t.Context(), "w", "", "go", nil); err != nil {
+		t.Fatal(err)
+	}
+	var received bool
+	if err := c.GetWorkflow(t.Context(), "w", "").Get(t.Context(), &received); err != nil || received {
+		t.Errorf("received %t, %v: the signal was for the workflow run before", received, err)
+	}
+}
+
 // TestAbandonedChildren checks that a child with PARENT_CLOSE_POLICY_ABANDON goes on when its parent continues as new
 // and when it ends, that its signals reach the workflow run that the parent has by then, and that a signal to a parent
 // that has ended is an error in the child.
