@@ -197,7 +197,8 @@ func (w *world) take(commands []Command) {
 		case Finish:
 			w.report, w.over = c.Report, true
 		case Fail:
-			w.failed[c.Node], w.spent[c.Node], w.refused[c.Node], w.last = true, true, true, c
+			w.failed[c.Node], w.spent[c.Node], w.refused[c.Node] = true, true, true
+			w.last = Command{} // what ended may have been the end of a batch, and this what comes after it
 			w.brakes()
 		case Pause:
 			if c.Batch > 0 {
