@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -56,22 +57,31 @@ type Inspection struct {
 }
 
 // Adopt takes over what the journal knows better of services: a run that ended before it could report left it there
-// (lsm.md 20, "recovery at start-up"). t has the services of the new state; it is nil when the journal knows nothing
-// new.
+// (lsm.md 20, "recovery at start-up"), and warns of what it had not put back. t has the services of the new state; it is
+// nil when the journal knows nothing new.
 func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state State, t *services.Transition,
 	m Messages) {
-	journaled, err := e.journaled(ctx, siteName)
+	store, err := e.Journals.OpenExisting(ctx, siteName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return past, nil, nil
+	}
+	var journaled []services.Revision
+	if err == nil {
+		defer func() { _ = store.Close() }() // it was only read
+		m = owed(ctx, store, siteName, "")
+		journaled, err = store.Services(ctx, false)
+	}
 	if err != nil {
 		m.warn("The journal cannot be read", "%v\n\nServices count as they are in the state.", err)
 		return past, nil, m
 	}
 	journaled = slices.DeleteFunc(journaled, func(s services.Revision) bool { return !past.Services.Newer(s) })
 	if len(journaled) == 0 {
-		return past, nil, nil
+		return past, nil, m
 	}
 	past.Services = past.Services.Merge(journaled)
 	t, _ = services.Unchanged(past.Services, site.Site{Name: siteName}) // the plan reports what cannot be read
-	return past, t, nil
+	return past, t, m
 }
 
 // Check compares every node of a site, as the last run left it, with what is applied on it, and changes nothing. It

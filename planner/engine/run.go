@@ -52,7 +52,7 @@ func (e *Engine) start(ctx context.Context, operation, siteName string, p *plann
 		}
 		return nil, m
 	}
-	return &run{id: about.ID, store: store, writer: writer}, m
+	return &run{id: about.ID, store: store, writer: writer}, owed(ctx, store, siteName, about.ID)
 }
 
 // finish writes the outcome and gives the lease back. It is done even when ctx has ended.

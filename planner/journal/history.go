@@ -81,6 +81,19 @@ func (s *Store) Run(ctx context.Context, id string) (Run, error) {
 	return found[0], nil
 }
 
+// Last returns the newest run of a site, but for one, which may be empty.
+func (s *Store) Last(ctx context.Context, site, but string) (Run, error) {
+	found, err := s.selectRuns(ctx, "WHERE r.site = $1 AND r.id <> $2 ORDER BY r.started_at DESC, r.id DESC LIMIT 1", site,
+		but)
+	switch {
+	case err != nil:
+		return Run{}, s.failed(err)
+	case len(found) == 0:
+		return Run{}, fmt.Errorf("journal: site %q: %w", site, ErrNoRun)
+	}
+	return found[0], nil
+}
+
 // Events returns the events of a run after a sequence number, oldest first, at most limit of them; of some kinds only,
 // where kinds are given.
 func (s *Store) Events(ctx context.Context, run string, after int64, limit int, kinds ...Kind) ([]Recorded, error) {

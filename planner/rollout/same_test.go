@@ -11,15 +11,18 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
 // same plays the site with simulate and with a run, in which the given nodes fail, and checks that both report and
 // record the same, times and reasons of nodes aside. The run is that of the in-process executor on sandbox nodes, or of
-// scripted nodes where a group locks its nodes: a sandbox runs no commands, so every health check fails there.
+// scripted nodes where a group locks its nodes: a sandbox runs no commands, so every health check fails there. So is one
+// that waits for a maintenance window, by a clock that waits for nobody. What asks for approval gets it at once.
 //
 //	same [PHASE:NODE ...]
 func same(ts *testscript.TestScript, _ bool, args []string) {
@@ -29,14 +32,17 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 		phase, node, _ := strings.Cut(arg, ":")
 		outcomes.Add(simulate.Phase(phase), node, simulate.Failure)
 	}
-	simulated, err := simulate.New(s.site, outcomes, time.Time{})
+	simulated, err := simulate.New(s.site, outcomes, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // when bubbles begin
 	ts.Check(err)
 
 	var report rollout.Report
 	execute := func(ctx context.Context, o rollout.Options) {
+		o.Decisions = &approver{diary: s.diary}
 		report, err = rollout.Run(ctx, s.site, s.plan, o)
 	}
-	if locks := len(s.site.Groups) > 0 && s.site.Groups[0].Rolling != nil && s.site.Groups[0].Rolling.Lock != ""; locks {
+	if slices.ContainsFunc(s.site.Groups, func(g site.Group) bool {
+		return g.Rolling != nil && g.Rolling.Lock != "" || g.Maintenance != nil
+	}) {
 		kinds := map[simulate.Phase]string{simulate.Prepare: preparing, simulate.Deploy: deploying,
 			simulate.HealthCheck: checking, simulate.Restore: restoring}
 		faults := map[simulate.Phase]string{simulate.Prepare: "needs", simulate.Deploy: "item",
@@ -91,7 +97,14 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		foreseen = append(foreseen, line(string(c.Kind), c.Phase, c.Group, c.Node, status, c.Text))
 	}
+	for _, p := range simulated.Pauses {
+		foreseen = append(foreseen, line("pause", 0, p.Group, "", "", p.Why))
+	}
 	for _, e := range s.diary.events {
+		if e.Kind == journal.Paused || strings.HasPrefix(e.Message, "the maintenance window is closed") {
+			why, _, _ := strings.Cut(e.Message, ": terraform-provider-slipway")
+			recorded = append(recorded, line("pause", 0, e.Group, "", "", why))
+		}
 		switch run.CommandKind(e.Kind) {
 		case run.PhaseStarted, run.PhaseFinished, run.GroupFinished:
 			recorded = append(recorded, line(string(e.Kind), e.Phase, e.Group, e.Node, e.Status, e.Message))
@@ -105,6 +118,25 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 	if !slices.Equal(foreseen, recorded) {
 		ts.Fatalf("simulated:\n%s\nrecorded:\n%s", strings.Join(foreseen, "\n"), strings.Join(recorded, "\n"))
 	}
+}
+
+// approver approves each batch that waits, for the plan that waits.
+type approver struct {
+	diary *diary
+	seen  int // events
+}
+
+// Decisions implements [rollout.Decisions].
+func (a *approver) Decisions(context.Context) (out []journal.Recorded, err error) {
+	a.diary.mu.Lock()
+	defer a.diary.mu.Unlock()
+	for ; a.seen < len(a.diary.events); a.seen++ {
+		if e := a.diary.events[a.seen]; e.Kind == journal.Paused {
+			out = append(out, journal.Recorded{Event: journal.Event{Kind: journal.Decided, Action: journal.Approve,
+				Group: e.Group, Phase: e.Phase, Output: e.Output}})
+		}
+	}
+	return out, nil
 }
 
 func line(kind string, phase int, group, node, status, text string) string {

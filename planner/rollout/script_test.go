@@ -216,7 +216,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(decoder.Decode(&doc))
 	s := on(ts)
 	*s = stage{t: s.t, drive: s.drive, was: map[string]string{}, fake: newFaulty(), diary: &diary{}, run: "r1",
-		site: site.Site{Name: "lon1"}}
+		site: site.Site{Name: "lon1", Bounds: site.Bounds{Approval: doc.Approval}}}
 	s.operator = &operator{faults: map[string]string{}, yields: map[string]map[string]any{}}
 	idle := map[string]bool{}
 	for _, n := range doc.Nodes {
