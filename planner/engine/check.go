@@ -57,8 +57,8 @@ type Inspection struct {
 }
 
 // Adopt takes over what the journal knows better of services: a run that ended before it could report left it there
-// (lsm.md 20, "recovery at start-up"), and warns of what it had not put back. t has the services of the new state; it is
-// nil when the journal knows nothing new.
+// (lsm.md 20, "recovery at start-up"), and warns of what it had not put back. t has the services of the new state; it
+// is nil when the journal knows nothing new.
 func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state State, t *services.Transition,
 	m Messages) {
 	store, err := e.Journals.OpenExisting(ctx, siteName)
