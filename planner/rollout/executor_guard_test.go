@@ -116,18 +116,18 @@ func TestGuardedChanges(t *testing.T) {
 		err     string
 		sent    string
 	}{
-		"confirmed":            {results: "/a changed, /fw changed, /b changed", sent: "1:apply:/a,/fw,/b 2:confirm: 2:apply:/b"},
-		"confirmed, the last":  {items: items[:2], results: "/a changed, /fw changed", sent: "1:apply:/a,/fw 2:confirm:"},
-		"confirmed, unlocked":  {items: items[:2], unlock: true, results: "/a changed, /fw changed", sent: "1:apply:/a,/fw 2:confirm: 2:apply:"},
-		"confirmed at last":    {node: fenced{refuses: time.Minute}, items: items[:2], results: "/a changed, /fw changed", sent: "1:apply:/a,/fw 2:confirm:"},
-		"the answer is lost":   {node: fenced{mute: true}, items: items[:2], results: "/a changed, /fw changed", sent: "1:apply:/a,/fw 2:confirm: 3:confirm:"},
+		"confirmed":            {results: "/a changed, /fw waits, /fw changed, /b changed", sent: "1:apply:/a,/fw,/b 2:confirm: 2:apply:/b"},
+		"confirmed, the last":  {items: items[:2], results: "/a changed, /fw waits, /fw changed", sent: "1:apply:/a,/fw 2:confirm:"},
+		"confirmed, unlocked":  {items: items[:2], unlock: true, results: "/a changed, /fw waits, /fw changed", sent: "1:apply:/a,/fw 2:confirm: 2:apply:"},
+		"confirmed at last":    {node: fenced{refuses: time.Minute}, items: items[:2], results: "/a changed, /fw waits, /fw changed", sent: "1:apply:/a,/fw 2:confirm:"},
+		"the answer is lost":   {node: fenced{mute: true}, items: items[:2], results: "/a changed, /fw waits, /fw changed", sent: "1:apply:/a,/fw 2:confirm: 3:confirm:"},
 		"cut, and confirmed":   {node: fenced{cuts: true}, results: "/a changed, /fw unchanged, /b changed", sent: "1:apply:/a,/fw,/b 2:confirm: 2:apply:/fw,/b"},
-		"new ones are refused": {node: fenced{refuses: -1}, results: "/a changed, /fw failed, /b skipped", message: `guard: the node put it back: time is over; the last try: node "a": refused`, sent: "1:apply:/a,/fw,/b 1:apply:"},
+		"new ones are refused": {node: fenced{refuses: -1}, results: "/a changed, /fw waits, /fw failed, /b skipped", message: `guard: the node put it back: time is over; the last try: node "a": refused`, sent: "1:apply:/a,/fw,/b 1:apply:"},
 		"cut, new ones are refused": {node: fenced{cuts: true, refuses: 3 * time.Minute}, results: "/a changed, /fw failed", message: `the node put it back: time is over; the last try: node "a": refused`,
 			err: "no sign of life", sent: "1:apply:/a,/fw,/b 2:apply:"},
-		"dead": {node: fenced{dead: true}, results: "/a changed, /fw failed, /b skipped", message: `no new connection confirmed it; the last try: node "a": refused; the node puts it back within 2m0s, and has not answered since`,
+		"dead": {node: fenced{dead: true}, results: "/a changed, /fw waits, /fw failed, /b skipped", message: `no new connection confirmed it; the last try: node "a": refused; the node puts it back within 2m0s, and has not answered since`,
 			err: "refused", sent: "1:apply:/a,/fw,/b"},
-		"given up": {node: fenced{refuses: -1}, stop: 10 * time.Second, results: "/a changed, /fw failed, /b skipped", message: "given up before", err: "given up before a guarded change was confirmed", sent: "1:apply:/a,/fw,/b"},
+		"given up": {node: fenced{refuses: -1}, stop: 10 * time.Second, results: "/a changed, /fw waits, /fw failed, /b skipped", message: "given up before", err: "given up before a guarded change was confirmed", sent: "1:apply:/a,/fw,/b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -152,6 +152,9 @@ func TestGuardedChanges(t *testing.T) {
 				message := ""
 				_, err := e.Converge(ctx, site.Node{Name: "a"}, c, func(r converge.Result) {
 					_, title, _ := resource.ParseID(string(r.ID))
+					if r.Guarded {
+						r.Status = "waits"
+					}
 					results = append(results, title+" "+string(r.Status))
 					if title == "/fw" {
 						message = r.Message
