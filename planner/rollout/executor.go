@@ -18,7 +18,7 @@ type Executor interface {
 	// When ctx ends, the running item is given up and Converge returns within a short grace.
 	//
 	// A catalog may restart the node: Converge goes on when the node is back, and no result that it gives is
-	// [converge.Restarting].
+	// [converge.Restarting]. A result that is Guarded is not the last one of its item: it waits for its confirmation.
 	Converge(ctx context.Context, node site.Node, catalog converge.Manifest,
 		each func(converge.Result)) (converge.Summary, error)
 	// Close ends all connections.

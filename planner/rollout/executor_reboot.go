@@ -40,6 +40,8 @@ func (e *InProcess) throughSessions(ctx context.Context, l *link, node site.Node
 				each(r)
 				return
 			case r.Guarded:
+				each(r)
+				r.Guarded = false
 				done[r.ID], waiting = true, append(waiting, r)
 				return
 			case r.Status == converge.Restarting:

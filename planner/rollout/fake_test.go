@@ -220,6 +220,8 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 		case fault == "hang" && i == 1:
 			<-ctx.Done()
 			return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost, Message: "the session was ended"}
+		case fault == "guarded":
+			each(converge.Result{ID: r.ID, Status: converge.Changed, Guarded: true})
 		case fault == "same":
 			r.Status = converge.Unchanged
 		case fault == "differs": // a resource with noop

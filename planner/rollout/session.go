@@ -99,6 +99,12 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 
 	var stay []string
 	finished := func(r converge.Result) {
+		if r.Guarded {
+			d.log.append(journal.Event{Kind: journal.Note, Group: group, Phase: st.Phase, Node: n.Name, Resource: string(r.ID),
+				Message: fmt.Sprintf("guard: waits to be confirmed over a new connection; otherwise the node puts it back "+
+					"within %s", types.GuardLimit)})
+			return
+		}
 		action, known := actions[r.ID]
 		if r.Status == converge.Printing {
 			e := journal.Event{Kind: journal.Output, Group: group, Phase: st.Phase, Node: n.Name, Resource: string(r.ID),
