@@ -60,6 +60,8 @@ func TestKnownHosts(t *testing.T) {
 			[]string{"no host certificate"}},
 		{"none", nil, Config, []string{"no host key is known", "connection.known_hosts_file"}},
 		{"malformed", []string{s.KnownHost(), "rubbish"}, Config, []string{"connection.known_hosts[1]"}},
+		{"unknown marker", []string{s.KnownHost(), "@future " + s.KnownHost()}, Config,
+			[]string{"connection.known_hosts[1]", `"@future"`, "@cert-authority or @revoked"}},
 		{"malformed key", []string{"host ssh-ed25519 AAAA"}, Config, []string{"connection.known_hosts[0]"}},
 		{"two in one", []string{s.KnownHost() + "\n" + s.KnownHost()}, Config, []string{"one line each"}},
 		{"malformed pattern", []string{line(t, "[host", own)}, Config,
