@@ -222,12 +222,15 @@ func parseKnownHost(line string) (foreign bool, err error) {
 	if strings.Contains(line, "\n") {
 		return false, errors.New("one line each is wanted, this holds several")
 	}
-	if _, _, _, _, _, err = ssh.ParseKnownHosts([]byte(line)); err == nil {
-		return false, nil
-	}
 	fields := strings.Fields(line)
 	if strings.HasPrefix(line, "@") {
+		if marker := fields[0]; marker != "@cert-authority" && marker != "@revoked" {
+			return false, fmt.Errorf("unknown marker %q; only @cert-authority or @revoked may stand before the hosts", marker)
+		}
 		fields = fields[1:]
+	}
+	if _, _, _, _, _, err = ssh.ParseKnownHosts([]byte(line)); err == nil {
+		return false, nil
 	}
 	if len(fields) < 3 {
 		return false, errors.New("not a known_hosts line")
