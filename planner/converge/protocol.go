@@ -219,6 +219,8 @@ const (
 type SessionError struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"` // what is wrong, then what would be right
+	// NoAnswer says that the node took all the time that the start of a session may take. No node says it itself.
+	NoAnswer bool `json:"-"`
 }
 
 // Error returns the message cleaned, whoever wrote it.

@@ -89,6 +89,72 @@ func TestSilentNodeDelaysNoOtherGroup(t *testing.T) {
 	}
 }
 
+// mute is an executor of which one node accepts the connection and never starts a session.
+type mute struct{ *stamped }
+
+func (m mute) Converge(ctx context.Context, n site.Node, c converge.Manifest,
+	each func(converge.Result)) (converge.Summary, error) {
+	summary, err := m.stamped.Converge(ctx, n, c, each)
+	if n.Name == "hung" && ctx.Err() == nil {
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeShell, NoAnswer: true,
+			Message: "the login shell does not run commands in time"}
+	}
+	return summary, err
+}
+
+// A node whose login shell never answers costs the time for the start of one session, once in a run, and no longer than
+// its group prepares.
+func TestNodeWhoseShellNeverAnswersIsTriedOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		first   bool
+		prepare time.Duration
+		most    time.Duration
+	}{
+		"first run":                    {true, 5 * time.Minute, 35 * time.Second},
+		"later run":                    {false, 5 * time.Minute, 35 * time.Second},
+		"first run, short preparation": {true, 10 * time.Second, 15 * time.Second},
+		"later run, short preparation": {false, 10 * time.Second, 15 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "hung"}}, Groups: []site.Group{
+				{Name: "near", Selectors: []site.Selector{{NodeNames: []string{"a"}}}},
+				{Name: "zfar", Selectors: []site.Selector{{NodeNames: []string{"hung"}}}, PrepareTimeout: tt.prepare},
+			}}
+			p, err := plan(s, nil, nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFaulty()
+			for _, kind := range []string{preparing, checking, deploying} {
+				f.slow[at{"hung", kind}] = 30 * time.Second
+			}
+			synctest.Test(t, func(t *testing.T) {
+				e := mute{&stamped{faulty: f, began: time.Now(), started: map[at]time.Duration{}}}
+				o := rollout.Options{Executor: e, Recorder: &diary{}, RunID: "r1", Machines: rollout.NewMachines(nil)}
+				if tt.first {
+					survey := o
+					survey.Prepared = rollout.Prepared(p)
+					rollout.Survey(t.Context(), s.Nodes, nil, s.Name, survey)
+				}
+				report, err := rollout.Run(t.Context(), s, p, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(e.began); took > tt.most {
+					t.Errorf("the run took %s", took)
+				}
+				if hung := report.Nodes["hung"].Stage; hung != strategy.Failed {
+					t.Errorf("the node is %s", hung)
+				}
+				tried := slices.DeleteFunc(f.sessions, func(s string) bool { return !strings.HasSuffix(s, " hung") })
+				if len(tried) != 1 {
+					t.Errorf("sessions on the node: %q", tried)
+				}
+			})
+		})
+	}
+}
+
 // refusing is an executor that tries to reach a node until the session is given up, and says why the last try failed.
 type refusing struct{ *stamped }
 
