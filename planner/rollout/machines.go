@@ -92,7 +92,9 @@ func (m *Machines) record(node string, id converge.Identity, err error) {
 
 // gaveUp takes down that a node did not answer in its time. One that refused the connection took none.
 func (m *Machines) gaveUp(node string, err error) {
-	if early(err) || !unreachable(err) && !errors.Is(err, errNoAnswer) {
+	var failed *converge.SessionError
+	mute := errors.As(err, &failed) && failed.NoAnswer
+	if early(err) || !unreachable(err) && !errors.Is(err, errNoAnswer) && !mute {
 		return
 	}
 	m.mu.Lock()

@@ -112,8 +112,8 @@ func TestNodeWhoseShellNeverAnswersIsTriedOnce(t *testing.T) {
 	}{
 		"first run":                    {true, 5 * time.Minute, 35 * time.Second},
 		"later run":                    {false, 5 * time.Minute, 35 * time.Second},
-		"first run, short preparation": {true, 10 * time.Second, 15 * time.Second},
-		"later run, short preparation": {false, 10 * time.Second, 15 * time.Second},
+		"first run, short preparation": {true, 10 * time.Second, 20 * time.Second},
+		"later run, short preparation": {false, 10 * time.Second, 20 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}, {Name: "hung"}}, Groups: []site.Group{
@@ -126,7 +126,7 @@ func TestNodeWhoseShellNeverAnswersIsTriedOnce(t *testing.T) {
 			}
 			f := newFaulty()
 			for _, kind := range []string{preparing, checking, deploying} {
-				f.slow[at{"hung", kind}] = 30 * time.Second
+				f.slow[at{"a", kind}], f.slow[at{"hung", kind}] = time.Second, 30*time.Second
 			}
 			synctest.Test(t, func(t *testing.T) {
 				e := mute{&stamped{faulty: f, began: time.Now(), started: map[at]time.Duration{}}}

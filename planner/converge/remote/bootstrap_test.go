@@ -281,6 +281,9 @@ func TestNoShell(t *testing.T) {
 		n.limits.start = 50 * time.Millisecond
 		_, _, err := n.converge(n.helpers(good))
 		refused(t, err, converge.CodeShell, "in time")
+		if failed := new(converge.SessionError); !errors.As(err, &failed) || !failed.NoAnswer {
+			t.Errorf("that the node took all the time is not said: %#v", err)
+		}
 	})
 }
 

@@ -98,6 +98,16 @@ func (f *far) carried() string {
 
 // noStart explains a session whose bootstrap never came to its end.
 func (f *far) noStart(ctx context.Context, err error, said, printed string) error {
+	err = f.whyNoStart(ctx, err, said, printed)
+	var failed *converge.SessionError
+	if errors.As(err, &failed) {
+		failed.NoAnswer = errors.Is(context.Cause(f.life), errSlow)
+	}
+	return err
+}
+
+// whyNoStart returns the error of such a session.
+func (f *far) whyNoStart(ctx context.Context, err error, said, printed string) error {
 	why := context.Cause(f.life)
 	if !errors.Is(err, io.EOF) {
 		f.end(errSlow) // it talks on, and nobody wants to hear it
