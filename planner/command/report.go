@@ -73,7 +73,7 @@ func newAccount(run journal.Run, events []journal.Recorded) *account {
 		case journal.Note:
 			a.Notes = append(a.Notes, e)
 		case journal.Decided:
-			e.Message = decided(e.Event)
+			e.Message = e.Decision()
 			a.Decisions = append(a.Decisions, e)
 		}
 	}

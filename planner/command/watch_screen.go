@@ -108,7 +108,7 @@ type question struct {
 	text   string
 	reason string
 	needed bool // the reason must be given
-	decide decide
+	decide journal.Decision
 }
 
 // news is what was read of the journal since the last time.
@@ -209,13 +209,13 @@ func (s *screen) key(key string) tea.Cmd {
 			break
 		}
 		s.asked = &question{text: fmt.Sprintf("Approve batch %d of group %s?", g.approval, g.Name),
-			decide: approving(g.recorded, g.approval)}
+			decide: journal.Decision{Action: journal.Approve, Group: g.recorded, Batch: g.approval}}
 	case "p":
-		s.asked = &question{text: "Pause the run?", decide: taking(journal.Hold)}
+		s.asked = &question{text: "Pause the run?", decide: journal.Decision{Action: journal.Hold}}
 	case "r":
-		s.asked = &question{text: "Resume the run?", decide: taking(journal.Resume)}
+		s.asked = &question{text: "Resume the run?", decide: journal.Decision{Action: journal.Resume}}
 	case "c":
-		s.asked = &question{text: "Cancel the run?", needed: true, decide: taking(journal.Cancel)}
+		s.asked = &question{text: "Cancel the run?", needed: true, decide: journal.Decision{Action: journal.Cancel}}
 	}
 	return nil
 }
@@ -235,13 +235,14 @@ func (s *screen) answer(key tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 		s.asked = nil
-		run := s.run
+		run, d := s.run, q.decide
+		d.Person, d.Reason = person(), strings.TrimSpace(q.reason)
 		return func() tea.Msg {
-			text, err := recordDecision(s.ctx, s.store, run, strings.TrimSpace(q.reason), q.decide)
+			e, err := d.Record(s.ctx, s.store, run)
 			if err != nil {
 				return said(err.Error())
 			}
-			return said(text)
+			return said(fmt.Sprintf("run %s: %s", run.ID, e.Decision()))
 		}
 	default:
 		q.reason += harmless(key.Text)

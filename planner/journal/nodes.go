@@ -25,11 +25,11 @@ type NodeHistory struct {
 // page is how many events are read at once.
 const page = 1000
 
-// AllEvents returns all events of a run, oldest first, but for those of the kind [Output]: what tasks printed at the
-// end is with their ends.
-func (s *Store) AllEvents(ctx context.Context, run string) (all []Recorded, err error) {
+// AllEvents returns all events of a run, oldest first, or all of some kinds; without kinds not those of the kind
+// [Output]: what tasks printed at the end is with their ends.
+func (s *Store) AllEvents(ctx context.Context, run string, kinds ...Kind) (all []Recorded, err error) {
 	for after := int64(0); ; {
-		events, err := s.Events(ctx, run, after, page)
+		events, err := s.Events(ctx, run, after, page, kinds...)
 		if err != nil {
 			return nil, err
 		}

@@ -105,6 +105,7 @@ func (s *server) pages() []route {
 			answer: s.overview},
 		{path: "/runs/{id}", page: true, parameters: map[string]parameter{"failed": flagParameter, "q": textParameter},
 			answer: s.ofRun(runPage)},
+		{path: "/runs/{id}/approval", page: true, answer: s.ofRun(s.approvalPage)},
 		{path: "/runs/{id}/live", parameters: map[string]parameter{"after": seqParameter}, live: true},
 		{path: "/runs/{id}/nodes/{node}", page: true, answer: s.ofRun(nodePage)},
 		{path: "/services", page: true, parameters: map[string]parameter{"site": textParameter, "entity": textParameter,
@@ -150,6 +151,19 @@ func runPage(ctx context.Context, store *journal.Store, run journal.Run, q query
 	return page{"run", "Run of " + run.Site, map[string]any{"Run": run, "Picture": p, "Failures": failures,
 		"Rows": p.sorted(q.number["failed"] == 1, q.text["q"]), "Failed": q.number["failed"] == 1, "Search": q.text["q"],
 		"Running": run.Status == journal.Running}}, nil
+}
+
+// approvalPage shows what a run waits for and what was decided about it, with forms for those who may decide.
+func (s *server) approvalPage(ctx context.Context, store *journal.Store, run journal.Run, _ query) (any, error) {
+	events, err := store.AllEvents(ctx, run.ID, journal.Paused, journal.Decided)
+	p := newPicture()
+	p.fold(events)
+	held := false
+	for _, e := range p.Notes {
+		held = e.Action == journal.Hold || held && e.Action != journal.Resume
+	}
+	return page{"approval", "Decisions about a run of " + run.Site, map[string]any{"Run": run, "Waits": p.Waits,
+		"Decided": p.Notes, "Held": held, "Running": run.Status == journal.Running, "People": len(s.People) > 0}}, err
 }
 
 func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {

@@ -87,12 +87,7 @@ func (p *picture) fold(events []journal.Recorded) {
 			p.Notes = append(p.Notes, e)
 		case journal.Paused, journal.Decided:
 			p.Notes = append(p.Notes, e)
-			if e.Kind == journal.Paused || e.Action == journal.Approve {
-				p.Waits = slices.DeleteFunc(p.Waits, func(w journal.Recorded) bool { return w.Group == e.Group })
-			}
-			if e.Kind == journal.Paused {
-				p.Waits = append(p.Waits, e)
-			}
+			p.Waits = journal.Waiting(p.Waits, e)
 		case journal.PhaseStarted, journal.Output:
 		}
 	}

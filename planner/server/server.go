@@ -1,5 +1,6 @@
-// Package server serves what journals have over HTTP: sites, runs and services, read-only, as pages for people and as
-// JSON. [New] returns the handler, [Serve] serves it until its context ends.
+// Package server serves what journals have over HTTP: sites, runs and services, as pages for people and as JSON. All of
+// it reads only, but that people with a token of their own decide about active runs. [New] returns the handler, [Serve]
+// serves it until its context ends.
 package server
 
 import (
@@ -37,6 +38,8 @@ type Options struct {
 	// Token must be in each request but that for the health, as `Authorization: Bearer TOKEN`. Without one, requests are
 	// answered only when they name a loopback address, so that no web page can read the answers through another name.
 	Token string
+	// People may decide about runs, and read; without them nobody decides.
+	People []Person
 	// Poll is how often an event stream looks for new events.
 	Poll time.Duration
 }
@@ -44,10 +47,25 @@ type Options struct {
 type server struct {
 	Options
 	slots, streaming chan struct{}
+	wrong, decisions limiter // of wrong tokens, and of decisions
+}
 
+// limiter counts what happens in a second.
+type limiter struct {
 	mu     sync.Mutex
-	window time.Time // the second in which wrong tokens are counted
-	wrong  int
+	second time.Time // its start
+	n      int
+}
+
+// another counts one more, and reports whether there were at most limit in this second.
+func (l *limiter) another(now time.Time, limit int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.second) >= time.Second {
+		l.second, l.n = now, 0
+	}
+	l.n++
+	return l.n <= limit
 }
 
 // New returns the handler of all addresses.
@@ -60,8 +78,14 @@ func New(o Options) http.Handler {
 	for _, r := range append(s.routes(), s.pages()...) {
 		mux.Handle("GET "+r.path, s.guarded(r))
 	}
+	for _, action := range actions {
+		mux.Handle("POST "+decisionPath+action, s.limited(s.decide(action)))
+	}
 	return secured(mux)
 }
+
+// decisionPath is the address of decisions about a run, up to their name.
+const decisionPath = "/v1/runs/{id}/"
 
 // Serve serves on a listener until the context ends, and then lets requests end.
 func Serve(ctx context.Context, l net.Listener, o Options) error {
@@ -110,23 +134,29 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
+// limited answers what is not too much at once.
+func (s *server) limited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+			next.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			fail(w, &statusError{http.StatusTooManyRequests, "too many requests are at work; ask again later"})
+		}
+	})
+}
+
 // guarded answers a route for those who may ask, within the bounds.
 func (s *server) guarded(to route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fail := fail
 		if to.page {
 			fail = failPage
 		}
 		if err := s.admit(r); err != nil {
 			fail(w, err)
-			return
-		}
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		default:
-			w.Header().Set("Retry-After", "1")
-			fail(w, &statusError{http.StatusTooManyRequests, "too many requests are at work; ask again later"})
 			return
 		}
 		q, err := to.query(r)
@@ -149,44 +179,49 @@ func (s *server) guarded(to route) http.Handler {
 			return
 		}
 		write(w, http.StatusOK, answer)
-	})
+	}))
 }
 
 // admit reports why a request is not answered.
 func (s *server) admit(r *http.Request) error {
 	if s.Token == "" {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = strings.Trim(r.Host, "[]")
-		}
-		if !isLoopback(host) {
-			return &statusError{http.StatusForbidden, fmt.Sprintf("the request names the host %q; without a token only loopback addresses are answered", host)}
-		}
-		return nil
+		return loopbackOnly(r)
 	}
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok { // a browser asks its user for a name and a password
 		_, given, ok = r.BasicAuth()
 	}
-	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.Token))
-	if ok && subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+	if ok && (s.isToken(given) || s.personOf(given) != "") {
 		return nil
 	}
-	if !s.mayBeWrong(time.Now()) {
+	return s.wrongToken()
+}
+
+// loopbackOnly refuses a request that names another host than a loopback address: a page of another server may have
+// given its name the address of this machine.
+func loopbackOnly(r *http.Request) error {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = strings.Trim(r.Host, "[]")
+	}
+	if !isLoopback(host) {
+		return &statusError{http.StatusForbidden, fmt.Sprintf("the request names the host %q; without a token only loopback addresses are answered", host)}
+	}
+	return nil
+}
+
+// isToken reports whether a text is the token that reads, in a time that says nothing about it.
+func (s *server) isToken(given string) bool {
+	got, want := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.Token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// wrongToken refuses a request, and counts it.
+func (s *server) wrongToken() error {
+	if !s.wrong.another(time.Now(), wrongTokens) {
 		return &statusError{http.StatusTooManyRequests, "too many requests with a wrong token"}
 	}
 	return &statusError{http.StatusUnauthorized, "the header Authorization: Bearer TOKEN is missing or has the wrong token"}
-}
-
-// mayBeWrong counts a wrong token, and reports whether there were not too many in this second.
-func (s *server) mayBeWrong(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.Sub(s.window) >= time.Second {
-		s.window, s.wrong = now, 0
-	}
-	s.wrong++
-	return s.wrong <= wrongTokens
 }
 
 // statusError is an error with the HTTP status that it gives.

@@ -84,14 +84,20 @@ func ask(t *testing.T, h http.Handler, path string, header ...string) (int, http
 	return w.Code, w.Header(), body
 }
 
+type responses map[string]struct {
+	Content map[string]struct{ Schema map[string]any }
+}
+
 // document is an OpenAPI document.
 type document struct {
 	Paths map[string]struct {
 		Get struct {
 			Parameters []struct{ Name, In string }
-			Responses  map[string]struct {
-				Content map[string]struct{ Schema map[string]any }
-			}
+			Responses  responses
+		}
+		Post *struct {
+			Responses responses
+			Security  []map[string]any
 		}
 	}
 	Components struct{ Schemas map[string]map[string]any }
@@ -146,8 +152,8 @@ func TestRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	routes := s.routes()
-	if len(d.Paths) != len(routes) {
-		t.Errorf("the document has %d paths, the server %d", len(d.Paths), len(routes))
+	if len(d.Paths) != len(routes)+len(actions) {
+		t.Errorf("the document has %d paths, the server %d", len(d.Paths), len(routes)+len(actions))
 	}
 	ids := strings.NewReplacer("{entity}/{id}", "vhost/5a1e", "{entity}", "vhost", "{id}", "run-1", "{name}", "shop")
 	for _, r := range routes {

@@ -26,6 +26,39 @@ if (form) {
   form.addEventListener("input", changed);
   form.addEventListener("submit", (e) => { if (whole) { e.preventDefault(); changed(); } });
 }
+// Decisions are requests with a token, which the printed address or the person gives; this tab alone remembers it.
+const proof = "slipway-token", printed = "#decide=";
+if (location.hash.startsWith(printed)) {
+  sessionStorage.setItem(proof, location.hash.slice(printed.length));
+  history.replaceState(null, "", location.pathname + location.search);
+}
+for (const form of document.querySelectorAll("form.decide")) {
+  const fields = form.elements, token = () => fields.token.value || sessionStorage.getItem(proof) || "";
+  form.hidden = false;
+  fields.token.parentElement.hidden = Boolean(sessionStorage.getItem(proof));
+  form.addEventListener("submit", async (e) => {
+    e.preventDefault();
+    const said = form.querySelector("[role=status]"), button = e.submitter;
+    const body = { reason: fields.reason.value };
+    if (form.dataset.group !== undefined) { body.group = form.dataset.group; body.batch = Number(form.dataset.batch); }
+    button.disabled = true;
+    try {
+      const answer = await fetch(form.dataset.run + button.value, { method: "POST", body: JSON.stringify(body),
+        headers: { "Content-Type": "application/json", Authorization: "Bearer " + token() } });
+      const got = await answer.json();
+      said.textContent = answer.ok ? "Recorded: " + got.text : got.error.message;
+      if (answer.ok) {
+        if (fields.token.value) sessionStorage.setItem(proof, fields.token.value);
+        fields.reason.value = "";
+      } else if (answer.status === 401) {
+        sessionStorage.removeItem(proof);
+        fields.token.parentElement.hidden = false;
+        fields.token.focus();
+      }
+    } catch (failure) { said.textContent = "Nothing was sent: " + failure.message; }
+    button.disabled = false;
+  });
+}
 const live = id("live");
 if (live) {
   let said = 0;
