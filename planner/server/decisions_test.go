@@ -44,7 +44,7 @@ func TestDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d document
+	var d openAPIDocument
 	if err := json.Unmarshal(openAPI, &d); err != nil {
 		t.Fatal(err)
 	}

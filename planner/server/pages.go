@@ -46,6 +46,8 @@ var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 		}
 		return text
 	},
+	"tabs":  func() []tab { return tabs },
+	"line":  func(b *box, down int) int { return b.Y + down },
 	"lines": strings.Lines,
 	"diff":  func(e journal.Recorded) bool { return e.Message == journal.TextChanged },
 	"kind": func(line string) string {
@@ -78,6 +80,12 @@ var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 }).ParseFS(assets, "assets/*.html"))
 
+// tab is a view of a run.
+type tab struct{ Name, Path, Title string }
+
+var tabs = []tab{{"grid", "", "Nodes"}, {"groups", "/groups", "Groups"}, {"timeline", "/timeline", "Timeline"},
+	{"plan", "/plan", "Plan"}, {"drift", "/drift", "Drift"}, {"approval", "/approval", "Decisions"}}
+
 // page is an answer for people: a template and what it shows.
 type page struct {
 	template string
@@ -105,6 +113,13 @@ func (s *server) pages() []route {
 			answer: s.overview},
 		{path: "/runs/{id}", page: true, parameters: map[string]parameter{"failed": flagParameter, "q": textParameter},
 			answer: s.ofRun(runPage)},
+		{path: "/runs/{id}/groups", page: true, answer: s.ofRun(groupsPage)},
+		{path: "/runs/{id}/timeline", page: true, answer: s.ofRun(timelinePage)},
+		{path: "/runs/{id}/plan", page: true, answer: s.ofRun(planPage)},
+		{path: "/runs/{id}/drift", page: true, answer: s.ofRun(runDriftPage)},
+		{path: "/runs/{id}/tasks/{task}", page: true, answer: s.ofRun(taskPage)},
+		{path: "/drift", page: true, parameters: map[string]parameter{"site": textParameter, "limit": listParameter},
+			answer: s.driftPage},
 		{path: "/runs/{id}/approval", page: true, answer: s.ofRun(s.approvalPage)},
 		{path: "/runs/{id}/live", parameters: map[string]parameter{"after": seqParameter}, live: true},
 		{path: "/runs/{id}/nodes/{node}", page: true, answer: s.ofRun(nodePage)},
@@ -138,19 +153,12 @@ func (s *server) overview(ctx context.Context, q query) (any, error) {
 }
 
 func runPage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
-	events, err := store.AllEvents(ctx, run.ID)
+	p, failures, err := pictureOf(ctx, store, run)
 	if err != nil {
 		return nil, err
 	}
-	p := newPicture()
-	p.fold(events)
-	p.over = p.over || run.Status != journal.Running
-	failures := slices.DeleteFunc(slices.Clone(events), func(e journal.Recorded) bool {
-		return e.Kind != journal.TaskFinished || e.Status != "failed"
-	})
-	return page{"run", "Run of " + run.Site, map[string]any{"Run": run, "Picture": p, "Failures": failures,
-		"Rows": p.sorted(q.number["failed"] == 1, q.text["q"]), "Failed": q.number["failed"] == 1, "Search": q.text["q"],
-		"Running": run.Status == journal.Running}}, nil
+	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Failures": failures,
+		"Rows": p.sorted(q.number["failed"] == 1, q.text["q"]), "Failed": q.number["failed"] == 1, "Search": q.text["q"]})}, nil
 }
 
 // approvalPage shows what a run waits for and what was decided about it, with forms for those who may decide.
@@ -162,25 +170,14 @@ func (s *server) approvalPage(ctx context.Context, store *journal.Store, run jou
 	for _, e := range p.Notes {
 		held = e.Action == journal.Hold || held && e.Action != journal.Resume
 	}
-	return page{"approval", "Decisions about a run of " + run.Site, map[string]any{"Run": run, "Waits": p.Waits,
-		"Decided": p.Notes, "Held": held, "Running": run.Status == journal.Running, "People": len(s.People) > 0}}, err
+	return page{"approval", "Decisions about a run of " + run.Site, about(run, "approval", map[string]any{
+		"Waits": p.Waits, "Decided": p.Notes, "Held": held, "People": len(s.People) > 0})}, err
 }
 
 func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
-	events, err := store.AllEvents(ctx, run.ID)
-	if err != nil {
-		return nil, err
-	}
-	p := newPicture()
-	p.fold(events)
-	p.over = p.over || run.Status != journal.Running
 	name := q.text["node"]
 	if name == (&journal.NodeHistory{}).Title() {
 		name = ""
-	}
-	r := p.rows[name]
-	if r == nil {
-		return nil, notFound("the run %q has no node %q", run.ID, name)
 	}
 	var tasks, notes []journal.Recorded
 	type key struct {
@@ -188,7 +185,9 @@ func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q quer
 		resource, action string
 	}
 	open := map[key]int{} // started, without an end
-	for _, e := range events {
+	p := newPicture()
+	err := eachEvent(ctx, store, run.ID, func(e journal.Recorded) {
+		p.fold([]journal.Recorded{e})
 		k := key{e.Phase, e.Resource, e.Action}
 		switch {
 		case e.Node != name:
@@ -206,9 +205,17 @@ func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q quer
 		case e.Kind == journal.Note && name != "":
 			notes = append(notes, e)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
-	return page{"node", "Node " + r.Title(), map[string]any{"Run": run, "Row": r, "Cells": p.Cells(r), "Columns": p.Columns(),
-		"Tasks": tasks, "Notes": notes}}, nil
+	p.over = p.over || run.Status != journal.Running
+	r := p.rows[name]
+	if r == nil {
+		return nil, notFound("the run %q has no node %q", run.ID, name)
+	}
+	return page{"node", "Node " + r.Title(), about(run, "", map[string]any{"Row": r, "Cells": p.Cells(r),
+		"Columns": p.Columns(), "Tasks": tasks, "Notes": notes})}, nil
 }
 
 func (s *server) servicesPage(ctx context.Context, q query) (any, error) {
@@ -220,8 +227,13 @@ func (s *server) servicesPage(ctx context.Context, q query) (any, error) {
 func (s *server) servicePage(ctx context.Context, q query) (answer any, err error) {
 	err = s.withService(ctx, q, func(site string, store *journal.Store, v services.Revision) error {
 		log, err := store.ServiceLog(ctx, v.Service, journal.Point{}, int(q.number["limit"]))
-		answer = page{"service", "Service " + v.Service, map[string]any{"Site": site, "Service": v, "Log": log}}
-		return err
+		if err != nil {
+			return err
+		}
+		drawn, whole := lifecycleOf(v.Lifecycle, v.State, log)
+		answer = page{"service", "Service " + v.Service, map[string]any{"Site": site, "Service": v, "Log": historyOf(log),
+			"Drawing": drawn, "Whole": whole}}
+		return nil
 	})
 	return answer, err
 }

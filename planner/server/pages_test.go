@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
@@ -89,8 +90,8 @@ func TestGrid(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]int{"?failed=true": 1, "?q=node-000": 10, "?q=WEB": 1000, "?q=nothing": 0} {
-		if _, body := look(t, h, "/runs/run-1"+path); strings.Count(body, "<tr id=\"r") != want {
-			t.Errorf("%s shows %d nodes, want %d", path, strings.Count(body, "<tr id=\"r"), want)
+		if _, body := look(t, h, "/runs/run-1"+path); strings.Count(body, "<tr role=\"row\" id=\"r") != want {
+			t.Errorf("%s shows %d nodes, want %d", path, strings.Count(body, "<tr role=\"row\" id=\"r"), want)
 		}
 	}
 	if err := w.Finish(t.Context(), "failed", "the outcome"); err != nil {
@@ -121,6 +122,17 @@ func TestPages(t *testing.T) {
 		"/?site=lon1":                   {200, `<a href="/runs/run-1">`},
 		"/runs/run-1":                   {200, "site lon1: failed"},
 		"/runs/run-1/nodes/n2":          {200, "<bdi>file[/etc/motd]</bdi>"},
+		"/runs/run-1/groups":            {200, "recorded no groups"},
+		"/runs/run-1/timeline":          {200, `<g class="bar done">`},
+		"/runs/run-1/plan":              {200, "recorded no phases"},
+		"/runs/run-1/drift":             {200, "as slipway had left it"},
+		"/runs/run-1/approval":          {200, "nothing is to be decided"},
+		"/runs/run-2/approval":          {200, "Nobody may decide here"},
+		"/runs/run-1/tasks/2":           {200, "<dt>Service</dt><dd><bdi>motd</bdi>"},
+		"/runs/run-1/tasks/99":          {404, "has no task 99"},
+		"/runs/run-1/tasks/5":           {404, "has no task 5"},
+		"/runs/run-1/tasks/x":           {400, "a whole number from 1"},
+		"/drift":                        {200, "No drift was found"},
 		"/services":                     {200, `href="/services/shop?site=lon1"`},
 		"/services/shop?site=lon1":      {200, "CREATE_TRANSITION"},
 		"/services/shop":                {200, "&#34;port&#34;: 80"},
@@ -162,7 +174,7 @@ func TestHostileTextOnPages(t *testing.T) {
 	h, w := planned(t, evil, 2)
 	name := hostile + "\"/><img>?#%"
 	err := w.Record(t.Context(),
-		journal.Event{Kind: journal.TaskFinished, Group: evil, Phase: 2, Node: name, Resource: evil, Service: evil, Action: "create",
+		journal.Event{Kind: journal.TaskFinished, Group: evil, Phase: 2, Node: name, Resource: evil, Service: evil, Action: "repair",
 			Status: "failed", Message: evil, Output: evil},
 		journal.Event{Kind: journal.TaskFinished, Phase: 3, Node: name, Resource: evil, Message: journal.TextChanged, Output: "+" + evil},
 		journal.Event{Kind: journal.NodeFinished, Group: evil, Node: name, Status: "FAILED", Message: evil},
@@ -180,7 +192,8 @@ func TestHostileTextOnPages(t *testing.T) {
 	}
 	node := "/runs/run-1/nodes/" + strings.NewReplacer("<", "%3C", ">", "%3E", "\u202e", "%E2%80%AE", "\x1b", "%1B", "\"", "%22",
 		"/", "%2F", "?", "%3F", "#", "%23", "%", "%25", "[", "%5B").Replace(name)
-	paths := []string{"/", "/runs/run-1", "/runs/run-1?failed=true", node, "/services", "/services/shop"}
+	paths := []string{"/", "/runs/run-1", "/runs/run-1?failed=true", "/runs/run-1/groups", "/runs/run-1/timeline", "/runs/run-1/plan",
+		"/runs/run-1/drift", "/drift", "/runs/run-1/approval", "/runs/run-1/tasks/6", node, "/services", "/services/shop"}
 	for _, path := range append(paths, "/runs/run-1/live") {
 		if path == "/runs/run-1/live" { // it ends with the run
 			if err := w.Finish(t.Context(), "failed", evil); err != nil {
@@ -193,6 +206,106 @@ func TestHostileTextOnPages(t *testing.T) {
 		}
 		if len(body) > 2<<20 {
 			t.Errorf("%s has %d bytes", path, len(body))
+		}
+	}
+}
+
+// The views of a run that went wrong: a group that failed, one that waited for it, a batch that waited for a person, and
+// drift that was repaired, left or not repaired.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	f := journal.Location{Path: t.TempDir()}
+	store, err := f.Open(t.Context(), "lon1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // the test is over
+	start := time.Now().Add(-time.Minute).Truncate(time.Millisecond)
+	w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Digest: "d1", Started: start,
+		Steps: []string{"2.1 ntp (critical): node on 1 node"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(seconds int, e journal.Event) journal.Event {
+		e.Time = start.Add(time.Duration(seconds) * time.Second)
+		return e
+	}
+	events := []journal.Event{at(0, journal.Event{Kind: journal.RunStarted, Output: `{"groups":[{"name":"ntp","critical":true,"nodes":1},
+		{"name":"control","depends_on":["ntp"],"nodes":1},{"name":"web","nodes":2},{"name":"idle","depends_on":["web"],"nodes":0}]}`}),
+		at(0, journal.Event{Kind: journal.Planned, Group: "ntp", Message: "critical"}), at(0, journal.Event{Kind: journal.Planned, Group: "control"}),
+		at(0, journal.Event{Kind: journal.Planned, Group: "web"})}
+	for i, n := range []journal.NodeTasks{{Node: "ntp1", Tasks: 1}, {Node: "ctl1", Tasks: 1}, {Node: "web1", Tasks: 2}} {
+		events = append(events, journal.PlannedPhase(i+1, []string{"ntp", "control", "web"}[i], "node", []journal.NodeTasks{n})...)
+	}
+	done := func(seconds, phase int, group, node, action, status, message, output string, millis int64) journal.Event {
+		return at(seconds, journal.Event{Kind: journal.TaskFinished, Group: group, Phase: phase, Node: node, Resource: "file[/etc/motd]",
+			Action: action, Status: status, Message: message, Output: output, Millis: millis})
+	}
+	events = append(events, at(1, journal.Event{Kind: journal.PhaseStarted, Group: "ntp", Phase: 1}),
+		done(5, 1, "ntp", "ntp1", "repair", "failed", "no space", "df: full", 4000),
+		at(6, journal.Event{Kind: journal.PhaseFinished, Group: "ntp", Phase: 1, Status: "failed"}),
+		at(6, journal.Event{Kind: journal.GroupFinished, Group: "ntp", Status: "FAILED", Message: "no node"}),
+		at(7, journal.Event{Kind: journal.GroupFinished, Group: "control", Status: "FAILED", Message: "it depends on ntp, which failed"}),
+		at(8, journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 3}),
+		done(9, 3, "web", "web1", "repair", "changed", journal.TextChanged, "-hand-made\n+welcome\n", 10),
+		done(9, 3, "web", "web1", "update", "differs", "mode is 0600", "", 20),
+		at(10, journal.Event{Kind: journal.Paused, Group: "web", Phase: 1, Output: "d1"}),
+		at(40, journal.Event{Kind: journal.Decided, Action: journal.Approve, Group: "web", Phase: 1, Message: "by anna: fine"}),
+		at(50, journal.Event{Kind: journal.GroupFinished, Group: "web", Status: "DEPLOYED"}))
+	if err := w.Record(t.Context(), events...); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range []struct{ state, label, port string }{{"acknowledged", "info", "80"}, {"up", "success", "80"}, {"up", "success", "443"}} {
+		err := w.RecordServices(t.Context(), []services.Revision{{Service: "shop", ID: "5a1e", Entity: "vhost", EntityVersion: 1,
+			Lifecycle: "simple", State: v.state, Label: v.label, Version: i + 1, Active: map[string]any{"port": v.port}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(t.Context(), "failed", "lon1 failed"); err != nil {
+		t.Fatal(err)
+	}
+	h := New(Options{Journals: f})
+	for path, wants := range map[string][]string{
+		"/runs/run-1":          {`aria-current="page">Nodes`, "of 3 nodes finished"},
+		"/runs/run-1/groups":   {`class="box failed"`, `class="box done"`, "ntp (critical, failed) leads to control", "idle (not critical, nothing to do)"},
+		"/runs/run-1/timeline": {"<bdi>control</bdi> waited 6s for <bdi>ntp, and did not start</bdi>", "waited 30s for <bdi>the approval of batch 1</bdi>", ">4s</td>", `class="bar failed phase"`},
+		"/runs/run-1/plan":     {"2.1 ntp (critical)", "<bdi>critical</bdi>", `<td class="number">2</td>`},
+		"/runs/run-1/drift":    {"repaired", "left (noop)", `<span class="removed"><bdi>-hand-made`, "df: full"},
+		"/drift":               {"/runs/run-1/drift", "Runs looked at: 1"},
+		"/services/shop":       {"to update_start", `class="box done current"`, "Changed since the version before", `<del><bdi>&#34;80&#34;`, `<ins><bdi>&#34;443&#34;`},
+	} {
+		status, body := look(t, h, path)
+		for _, want := range wants {
+			if status != http.StatusOK || !strings.Contains(body, want) {
+				t.Errorf("%s: status %d without %s in:\n%s", path, status, want, body)
+			}
+		}
+	}
+}
+
+// Boxes of a drawing never cover each other, and every arrow that closes no cycle leads down.
+func TestDrawing(t *testing.T) {
+	t.Parallel()
+	for _, l := range document.ShippedLifecycles() {
+		d, whole := lifecycleOf(l.Name, l.States[0].Name, nil)
+		if !whole || len(d.Boxes) != len(l.States) {
+			t.Errorf("%s: %d boxes for %d states", l.Name, len(d.Boxes), len(l.States))
+		}
+		for i, a := range d.Boxes {
+			if a.X < 0 || a.X+a.Width > d.Width || a.Y+boxHeight > d.Height {
+				t.Errorf("%s: %s is outside", l.Name, a.Name)
+			}
+			for _, b := range d.Boxes[:i] {
+				if a.Y == b.Y && a.X < b.X+b.Width && b.X < a.X+a.Width {
+					t.Errorf("%s: %s covers %s", l.Name, a.Name, b.Name)
+				}
+			}
+		}
+		for _, a := range d.Arrows {
+			if !a.back && d.Boxes[a.from].Y >= d.Boxes[a.to].Y {
+				t.Errorf("%s: the arrow from %s to %s does not lead down", l.Name, d.Boxes[a.from].Name, d.Boxes[a.to].Name)
+			}
 		}
 	}
 }

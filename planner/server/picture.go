@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -21,9 +22,13 @@ type picture struct {
 	rows    map[string]*row
 	groups  map[string]*group
 	columns map[string]int // -> index
+	sorting []string       // the columns in order
 	phases  map[int]string // of the pass -> column
-	ended   map[int]bool   // phases of the pass
+	taken   map[string]int // deployment group and task group -> how many of its phases have a column
+	outline journal.Outline
+	ended   map[int]bool // phases of the pass
 	dirty   map[*row]bool
+	sent    map[string]shown // cells as the page has them
 	over    bool
 }
 
@@ -36,7 +41,7 @@ type row struct {
 	cells          map[string]*cell // by column
 }
 
-// cell is what happens on a node in the phases of one task group.
+// cell is what happens on a node in a phase; of each pass of the run, where it has several.
 type cell struct {
 	planned, started, finished, failed int
 	phases                             []int
@@ -57,7 +62,7 @@ var columnOrder = []task.Group{task.Management, task.Boot, task.PreCluster, task
 
 func newPicture() *picture {
 	return &picture{rows: map[string]*row{}, groups: map[string]*group{}, columns: map[string]int{},
-		phases: map[int]string{}, ended: map[int]bool{}, dirty: map[*row]bool{}}
+		phases: map[int]string{}, taken: map[string]int{}, sent: map[string]shown{}, ended: map[int]bool{}, dirty: map[*row]bool{}}
 }
 
 // fold takes the next events of the run.
@@ -66,7 +71,10 @@ func (p *picture) fold(events []journal.Recorded) {
 		p.Seq = e.Seq
 		switch e.Kind {
 		case journal.RunStarted:
-			p.phases, p.ended, p.over = map[int]string{}, map[int]bool{}, false
+			p.phases, p.ended, p.taken, p.over = map[int]string{}, map[int]bool{}, map[string]int{}, false
+			if o := journal.OutlineOf(e.Event); len(p.outline.Groups) == 0 {
+				p.outline = o
+			}
 		case journal.Planned:
 			p.plan(e)
 		case journal.TaskStarted, journal.TaskFinished:
@@ -106,7 +114,13 @@ func (p *picture) plan(e journal.Recorded) {
 		p.group(e.Group).Wanted = e.Message
 		return
 	}
-	p.phases[e.Phase] = e.Action
+	if _, known := p.phases[e.Phase]; !known { // a phase is several events where its nodes are many
+		key := e.Group + "\x00" + e.Action
+		p.taken[key]++
+		if p.phases[e.Phase] = e.Action; p.taken[key] > 1 {
+			p.phases[e.Phase] = fmt.Sprintf("%s %d", e.Action, p.taken[key])
+		}
+	}
 	for _, n := range e.PlannedTasks() {
 		c := p.row(n.Node, e.Group).cell(p.column(e.Phase))
 		c.planned += n.Tasks
@@ -180,16 +194,28 @@ func (r *row) cell(column string) *cell {
 
 // Columns returns the phases in the order of a run.
 func (p *picture) Columns() (out []string) {
+	if len(p.sorting) == len(p.columns) {
+		return p.sorting
+	}
+	defer func() { p.sorting = out }()
 	for name := range p.columns {
 		out = append(out, name)
 	}
-	at := func(name string) int {
-		if i := slices.Index(columnOrder, task.Group(name)); i >= 0 {
-			return i
+	at := func(name string) (order, ordinal int) {
+		base, number, several := strings.Cut(name, " ")
+		if several {
+			ordinal, _ = strconv.Atoi(number) // a name that has no number is of no task group
 		}
-		return len(columnOrder) + p.columns[name]
+		if i := slices.Index(columnOrder, task.Group(base)); i >= 0 {
+			return i, ordinal
+		}
+		return len(columnOrder), p.columns[name]
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(at(a), at(b)) })
+	slices.SortFunc(out, func(a, b string) int {
+		orderA, ordinalA := at(a)
+		orderB, ordinalB := at(b)
+		return cmp.Or(cmp.Compare(orderA, orderB), cmp.Compare(ordinalA, ordinalB))
+	})
 	return out
 }
 
@@ -199,8 +225,10 @@ type shown struct {
 }
 
 // Cells returns the cells of a row, one for each column.
-func (p *picture) Cells(r *row) (out []shown) {
-	for _, name := range p.Columns() {
+func (p *picture) Cells(r *row) []shown { return p.cells(r, p.Columns()) }
+
+func (p *picture) cells(r *row, columns []string) (out []shown) {
+	for _, name := range columns {
 		out = append(out, p.cell(r, name))
 	}
 	return out
@@ -321,10 +349,12 @@ type changed struct {
 // changes returns what changed since the last call.
 func (p *picture) changes() changed {
 	out := changed{map[string][]string{}, map[string][]string{}, map[string][]any{}, p.Counts(), p.Size()}
+	columns := p.Columns()
 	for r := range p.dirty {
 		out.Rows[fmt.Sprintf("r%d", r.Index)] = []string{r.State(), r.Stage, r.Message}
-		for _, c := range p.Cells(r) {
-			if c.State != "" {
+		for _, c := range p.cells(r, columns) {
+			if c.State != "" && p.sent[c.ID] != c {
+				p.sent[c.ID] = c
 				out.Cells[c.ID] = []string{c.State, c.Text}
 			}
 		}

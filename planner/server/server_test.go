@@ -88,8 +88,8 @@ type responses map[string]struct {
 	Content map[string]struct{ Schema map[string]any }
 }
 
-// document is an OpenAPI document.
-type document struct {
+// openAPIDocument is an OpenAPI document.
+type openAPIDocument struct {
 	Paths map[string]struct {
 		Get struct {
 			Parameters []struct{ Name, In string }
@@ -104,7 +104,7 @@ type document struct {
 }
 
 // check reports what of a value a schema does not have, or has and the value lacks.
-func (d *document) check(t *testing.T, at string, schema map[string]any, v any) {
+func (d *openAPIDocument) check(t *testing.T, at string, schema map[string]any, v any) {
 	t.Helper()
 	if name, ok := schema["$ref"].(string); ok {
 		schema = d.Components.Schemas[strings.TrimPrefix(name, "#/components/schemas/")]
@@ -147,7 +147,7 @@ func TestRoutes(t *testing.T) {
 	f, _ := twoSites(t)
 	s := &server{Options: Options{Journals: f}}
 	h := New(s.Options)
-	var d document
+	var d openAPIDocument
 	if err := json.Unmarshal(openAPI, &d); err != nil {
 		t.Fatal(err)
 	}

@@ -63,27 +63,42 @@ const live = id("live");
 if (live) {
   let said = 0;
   const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+  // Updates wait in a line, and each frame takes as many as leave the browser time for its user.
+  const waiting = new Map();
+  let asked = false;
+  const later = (name, change) => {
+    waiting.set(name, change);
+    if (!asked) { asked = true; requestAnimationFrame(work); }
+  };
+  const work = () => {
+    const until = performance.now() + 6;
+    asked = false;
+    for (const [name, change] of waiting) {
+      if (performance.now() > until) { asked = true; requestAnimationFrame(work); return; }
+      waiting.delete(name);
+      change(id(name));
+    }
+    if (form.elements.failed.checked) filter();
+  };
   const update = (u) => {
     if (String(u.size) !== live.dataset.size) { location.reload(); return; }
     for (const [name, [state, text]] of Object.entries(u.cells)) {
-      const cell = id(name);
-      if (cell) { cell.className = "cell " + state; put(cell, text); }
+      later(name, (cell) => { if (cell) { cell.className = "cell " + state; put(cell, text); } });
     }
     for (const [name, [state, stage, message]] of Object.entries(u.rows)) {
-      const row = id(name);
-      if (row) { row.dataset.state = state; put(row.lastElementChild, stage + " " + message); }
+      later(name, (row) => { if (row) { row.dataset.state = state; put(row.lastElementChild, stage + " " + message); } });
     }
     for (const [name, [done, counts, stage, reason]] of Object.entries(u.groups)) {
-      const row = id(name);
-      if (!row) continue;
-      row.querySelector("progress").value = done;
-      put(row.cells[2].lastElementChild, counts);
-      put(row.cells[3].firstElementChild, stage);
-      put(row.cells[3].lastElementChild, reason);
+      later(name, (row) => {
+        if (!row) return;
+        row.querySelector("progress").value = done;
+        put(row.cells[1].lastElementChild, counts);
+        put(row.cells[2].firstElementChild, stage);
+        put(row.cells[2].lastElementChild, reason);
+      });
     }
-    put(id("counts"), u.counts);
+    later("counts", (counts) => put(counts, u.counts));
     if (Date.now() - said > 10000) { said = Date.now(); put(id("announce"), u.counts); }
-    if (form.elements.failed.checked) filter();
   };
   const source = new EventSource(live.dataset.live);
   source.onopen = () => { live.hidden = true; };
