@@ -19,11 +19,11 @@ type drawing struct {
 
 // box is a node of a drawing.
 type box struct {
-	Name, About, Link string
-	Class             string // its state: done, failed, running, waiting, or of a mark
-	Current           bool   // it is marked as where things are
-	X, Y, Width       int    // of its upper left corner
-	layer, place      int
+	Name, About  string
+	Class        string // its state: done, failed, running, waiting, or of a mark
+	Current      bool   // it is marked as where things are
+	X, Y, Width  int    // of its upper left corner
+	layer, place int
 }
 
 // arrow leads from a box to another, by their indexes.

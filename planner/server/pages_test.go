@@ -268,7 +268,7 @@ func TestViews(t *testing.T) {
 	h := New(Options{Journals: f})
 	for path, wants := range map[string][]string{
 		"/runs/run-1":          {`aria-current="page">Nodes`, "of 3 nodes finished"},
-		"/runs/run-1/groups":   {`class="box failed"`, `class="box done"`, "ntp (critical, failed) leads to control", "idle (not critical, nothing to do)"},
+		"/runs/run-1/groups":   {`class="box failed"`, `class="box done"`, "ntp (critical, failed) leads to control", "idle (nothing to do)"},
 		"/runs/run-1/timeline": {"<bdi>control</bdi> waited 6s for <bdi>ntp, and did not start</bdi>", "waited 30s for <bdi>the approval of batch 1</bdi>", ">4s</td>", `class="bar failed phase"`},
 		"/runs/run-1/plan":     {"2.1 ntp (critical)", "<bdi>critical</bdi>", `<td class="number">2</td>`},
 		"/runs/run-1/drift":    {"repaired", "left (noop)", `<span class="removed"><bdi>-hand-made`, "df: full"},

@@ -62,7 +62,8 @@ var columnOrder = []task.Group{task.Management, task.Boot, task.PreCluster, task
 
 func newPicture() *picture {
 	return &picture{rows: map[string]*row{}, groups: map[string]*group{}, columns: map[string]int{},
-		phases: map[int]string{}, taken: map[string]int{}, sent: map[string]shown{}, ended: map[int]bool{}, dirty: map[*row]bool{}}
+		phases: map[int]string{}, taken: map[string]int{}, sent: map[string]shown{}, ended: map[int]bool{},
+		dirty: map[*row]bool{}}
 }
 
 // fold takes the next events of the run.

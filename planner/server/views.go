@@ -67,25 +67,21 @@ func groupsPage(ctx context.Context, store *journal.Store, run journal.Run, _ qu
 	index := map[string]int{}
 	for _, g := range p.outline.Groups {
 		index[g.Name] = len(d.Boxes)
-		b := &box{Name: g.Name, About: "not critical", Link: "?q=" + g.Name}
-		if g.Critical {
-			b.About = "critical"
-		}
-		shown := p.groups[g.Name]
+		b := &box{Name: g.Name}
+		shown, state := p.groups[g.Name], "waiting"
 		switch {
 		case shown == nil:
-			b.About += ", nothing to do"
+			state = "nothing to do"
 		case shown.Stage != "":
-			b.About += ", " + strings.ToLower(shown.Stage)
+			state = strings.ToLower(shown.Stage)
 			b.Class = map[string]string{"DEPLOYED": "done", "FAILED": "failed"}[shown.Stage]
 		case slices.ContainsFunc(p.Waits, func(w journal.Recorded) bool { return w.Group == g.Name }):
-			b.About += ", waits for approval"
-			b.Class, b.Current = "running", true
+			state, b.Class, b.Current = "waits for approval", "running", true
 		case shown.Finished() > 0:
-			b.About += ", " + strconv.Itoa(shown.Finished()) + " of " + strconv.Itoa(shown.Nodes()) + " nodes"
-			b.Class, b.Current = "running", true
-		default:
-			b.About += ", waiting"
+			state, b.Class, b.Current = fmt.Sprintf("%d of %d nodes", shown.Finished(), shown.Nodes()), "running", true
+		}
+		if b.About = state; g.Critical {
+			b.About = "critical, " + state
 		}
 		d.Boxes = append(d.Boxes, b)
 		for _, parent := range g.DependsOn {
@@ -105,7 +101,6 @@ type bar struct {
 	Start, End  time.Time
 	Class       string
 	X, Width, Y int // in the drawing
-	Row         int
 	open        bool
 }
 
@@ -200,7 +195,9 @@ func (t *timeline) add(e journal.Recorded) {
 			delete(t.paused, e.Group)
 		}
 	case journal.TaskFinished:
-		at, _ := slices.BinarySearchFunc(t.slow, e, func(a, b journal.Recorded) int { return cmp.Compare(b.Millis, a.Millis) })
+		at, _ := slices.BinarySearchFunc(t.slow, e, func(a, b journal.Recorded) int {
+			return cmp.Compare(b.Millis, a.Millis)
+		})
 		if at < slowest {
 			e.Output = "" // a page of its own has it
 			t.slow = slices.Insert(t.slow, at, e)
@@ -240,10 +237,9 @@ func (t *timeline) lay(run journal.Run) (bars []*bar) {
 				b.Class = "running"
 			}
 		}
-		b.Row = len(bars)
 		b.X = int(float64(b.Start.Sub(t.start)) / float64(whole) * timelineWidth)
 		b.Width = max(3, int(math.Ceil(float64(b.End.Sub(b.Start))/float64(whole)*timelineWidth)))
-		b.Y = b.Row * barHeight
+		b.Y = len(bars)*barHeight + 2
 		bars = append(bars, b)
 	}
 	return bars
@@ -382,8 +378,8 @@ func taskPage(ctx context.Context, store *journal.Store, run journal.Run, q quer
 	return page{"task", "Task " + e.Resource, about(run, "", map[string]any{"Task": e})}, nil
 }
 
-// lifecycleOf draws the lifecycle of a service, with its state marked: one that slipway brings as a whole, another one as
-// far as the history shows it.
+// lifecycleOf draws the lifecycle of a service, with its state marked: one that slipway brings as a whole, another one
+// as far as the history shows it.
 func lifecycleOf(name, state string, log []journal.ServiceRecord) (d *drawing, whole bool) {
 	d = &drawing{Name: "Lifecycle " + name}
 	index := map[string]int{}
