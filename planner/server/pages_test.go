@@ -210,6 +210,29 @@ func TestHostileTextOnPages(t *testing.T) {
 	}
 }
 
+// A node of a later batch waits, although its phase has ended for the batches before.
+func TestGridOfBatches(t *testing.T) {
+	t.Parallel()
+	p := newPicture()
+	events := []journal.Event{{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":2,"batches":[1,1]}]}`}}
+	events = append(events, journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "n1", Tasks: 1}, {Node: "n2", Tasks: 1}})...)
+	ended := journal.Event{Kind: journal.PhaseFinished, Group: "web", Phase: 1}
+	for i, step := range []struct {
+		events []journal.Event
+		want   string
+	}{
+		{append(events, journal.Event{Kind: journal.TaskFinished, Group: "web", Phase: 1, Node: "n1", Status: "changed"}, ended), "done waiting"},
+		{[]journal.Event{ended, {Kind: journal.GroupFinished, Group: "web", Status: "FAILED"}}, "done not reached"},
+	} {
+		for _, e := range step.events {
+			p.fold([]journal.Recorded{{Event: e}})
+		}
+		if got := p.cell(p.rows["n1"], "node").Text + " " + p.cell(p.rows["n2"], "node").Text; got != step.want {
+			t.Errorf("step %d: the cells are %q, want %q", i+1, got, step.want)
+		}
+	}
+}
+
 // The views of a run that went wrong: a group that failed, one that waited for it, a batch that waited for a person, and
 // drift that was repaired, left or not repaired.
 func TestViews(t *testing.T) {
