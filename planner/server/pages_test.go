@@ -83,7 +83,7 @@ func TestGrid(t *testing.T) {
 	}
 	_, body = look(t, h, "/runs/run-1")
 	for _, want := range []string{`id="c0-0" class="cell running">1 of 2`, `id="c1-0" class="cell failed">failed`,
-		`id="c1-1" class="cell waiting">waiting`, `1 of 1000 nodes finished, 1 failed`, `critical; at most 1 failed`,
+		`id="c1-1" class="cell left">not reached`, `1 of 1000 nodes finished, 1 failed`, `critical; at most 1 failed`,
 		`href="/runs/run-1/nodes/node-0001"`, `data-live="/runs/run-1/live?after=`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %s", want)

@@ -81,14 +81,17 @@ func (p *picture) fold(events []journal.Recorded) {
 		case journal.TaskStarted, journal.TaskFinished:
 			p.task(e)
 		case journal.PhaseFinished:
-			p.ended[e.Phase] = true
-			p.touch(func(r *row) bool { return e.Group == "" || r.Group == e.Group })
+			if !p.batched(e.Group) { // the phase ends for each batch, and the next one starts it again
+				p.ended[e.Phase] = true
+				p.touch(func(r *row) bool { return e.Group == "" || r.Group == e.Group })
+			}
 		case journal.NodeFinished:
 			r := p.row(e.Node, e.Group)
 			r.Stage, r.Message = e.Status, e.Message
 		case journal.GroupFinished:
 			g := p.group(e.Group)
 			g.Stage, g.Reason = e.Status, e.Message
+			p.touch(func(r *row) bool { return r.Group == e.Group })
 		case journal.RunFinished:
 			p.over = true
 			p.touch(func(*row) bool { return true })
@@ -108,6 +111,13 @@ func (p *picture) touch(which func(*row) bool) {
 			p.dirty[r] = true
 		}
 	}
+}
+
+// batched reports whether a group goes in several batches.
+func (p *picture) batched(group string) bool {
+	return slices.ContainsFunc(p.outline.Groups, func(g journal.OutlineGroup) bool {
+		return g.Name == group && len(g.Batches) > 1
+	})
 }
 
 func (p *picture) plan(e journal.Recorded) {
@@ -241,7 +251,7 @@ func (p *picture) cell(r *row, column string) shown {
 	if c == nil {
 		return s
 	}
-	ended := p.over || !slices.ContainsFunc(c.phases, func(n int) bool { return !p.ended[n] })
+	ended := p.over || r.Stage != "" || p.batched(r.Group) && p.group(r.Group).Stage != "" || !slices.ContainsFunc(c.phases, func(n int) bool { return !p.ended[n] })
 	switch {
 	case c.failed > 0:
 		s.State, s.Text = "failed", "failed"
