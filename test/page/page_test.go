@@ -1,0 +1,274 @@
+package page
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+// limit is what a step of a test may take at most, on a machine that does much else.
+const limit = 5 * time.Minute
+
+// binary returns the path of slipway, and skips the test where a part of what it needs is missing.
+func binary(t *testing.T) string {
+	t.Helper()
+	mirror := os.Getenv("SLIPWAY_MIRROR")
+	if mirror == "" {
+		t.Skip("SLIPWAY_MIRROR is not set: make test sets it")
+	}
+	for _, need := range []string{"node", "chromium"} {
+		if _, err := exec.LookPath(need); err != nil {
+			t.Skipf("%v: apt-get install nodejs npm chromium", err)
+		}
+	}
+	if _, err := os.Stat("node_modules/playwright-core"); err != nil {
+		t.Skip("playwright-core is not installed: npm ci --prefix test/page")
+	}
+	return filepath.Join(filepath.Dir(mirror), "terraform-provider-slipway")
+}
+
+// artefacts returns the folder in which screenshots and traces stay: .bin/page.
+func artefacts(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(filepath.Dir(os.Getenv("SLIPWAY_MIRROR")), "page")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// process is a program that the test started.
+type process struct {
+	*exec.Cmd
+	lines *bufio.Scanner
+}
+
+// start starts a program, which ends with the test.
+func start(t *testing.T, dir, program string, args ...string) process {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir, cmd.Stderr, cmd.WaitDelay = dir, os.Stderr, 10*time.Second
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return process{cmd, bufio.NewScanner(out)}
+}
+
+// until returns the rest of the first line that begins with a text, and prints the lines before it.
+func (p process) until(t *testing.T, prefix string) string {
+	t.Helper()
+	found := make(chan string, 1)
+	go func() {
+		defer close(found)
+		for p.lines.Scan() {
+			if rest, ok := strings.CutPrefix(p.lines.Text(), prefix); ok {
+				found <- rest
+				return
+			}
+			t.Log(p.lines.Text())
+		}
+	}()
+	select {
+	case line, ok := <-found:
+		if !ok {
+			t.Fatalf("%s ended without a line %q: %v", filepath.Base(p.Path), prefix, p.Wait())
+		}
+		return line
+	case <-time.After(limit):
+		t.Fatalf("%s: no line %q", filepath.Base(p.Path), prefix)
+		return ""
+	}
+}
+
+// ended waits for the end of a program, which must be successful.
+func (p process) ended(t *testing.T) {
+	t.Helper()
+	for p.lines.Scan() {
+		t.Log(p.lines.Text())
+	}
+	if err := p.Wait(); err != nil {
+		t.Errorf("%s: %v", strings.Join(p.Args, " "), err)
+	}
+}
+
+// serve starts the page of the journals in a folder, and returns its address with the proof of who may decide.
+func serve(t *testing.T, slipway, dir string) (process, string) {
+	t.Helper()
+	p := start(t, dir, slipway, "serve", "--decide", "--listen", "127.0.0.1:0")
+	return p, p.until(t, "serving ")
+}
+
+// document is a site of eleven sandbox nodes in four groups, and a service of an entity.
+func document(t *testing.T, dir, port, approve string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("site: lon1\nnodes:\n")
+	for _, n := range []string{"infra ntp1", "control ctl1", "control ctl2", "control ctl3", "compute cmp1", "compute cmp2", "compute cmp3",
+		"compute cmp4", "compute cmp5", "compute cmp6", "monitoring mon1"} {
+		tag, name, _ := strings.Cut(n, " ")
+		root := filepath.Join(dir, "nodes", name)
+		fmt.Fprintf(&b, "  - {name: %s, tags: [%s], connect: {transport: local, root: %q}}\n", name, tag, root)
+		if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Fprintf(&b, `groups:
+  - {name: ntp, critical: true, selectors: [{node_tags: [infra]}]}
+  - {name: control, critical: true, depends_on: [ntp], selectors: [{node_tags: [control]}], success_criteria: {percent_successful_nodes: 60}}
+  - {name: compute, critical: false, depends_on: [control], selectors: [{node_tags: [compute]}], rolling: {batches: ["1", "100%%"], approve: [%s]}}
+  - {name: monitoring, critical: false, depends_on: [ntp], selectors: [{node_tags: [monitoring]}]}
+services:
+  - name: motd
+    selectors: []
+    configuration:
+      file: {/etc/motd: {content: "welcome to lon1\n", mode: "0644"}}
+  - name: proxy
+    selectors: []
+    entity: proxy
+    attributes: {port: %s}
+catalog:
+  entities:
+    proxy:
+      attributes: {port: {type: int, modifier: rw+}}
+      tasks:
+        - name: settings
+          config: {type: file, title: /etc/proxy.conf, parameters: {content: "port = ${self.port}\n"}}
+`, approve, port)
+	if err := os.WriteFile(filepath.Join(dir, "site.yaml"), []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A person starts a run, sees the grid fill, filters failures, reads a task, finds drift, walks through the history of a
+// service, and approves a batch; every page at two widths, light and dark, without a serious violation that axe finds.
+func TestPage(t *testing.T) {
+	slipway := binary(t)
+	dir := t.TempDir()
+	document(t, dir, "80", "")
+	first := start(t, dir, slipway, "apply", "--yes", "site.yaml")
+	if first.ended(t); t.Failed() {
+		return
+	}
+	for name, content := range map[string]string{"nodes/mon1/etc/motd": "hand-made\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// ctl2 cannot write the file: a folder with something in it is in its place
+	broken := filepath.Join(dir, "nodes/ctl2/etc/proxy.conf")
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(broken, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	document(t, dir, "443", `"1"`)
+	page, address := serve(t, slipway, dir)
+	run := start(t, dir, slipway, "apply", "--yes", "site.yaml")
+	browser := start(t, "", "node", "page.mjs", address, artefacts(t))
+	if browser.ended(t); t.Failed() {
+		_ = run.Process.Signal(os.Interrupt) // it waits for the approval
+	}
+	for run.lines.Scan() {
+		t.Log(run.lines.Text())
+	}
+	_ = run.Wait() // it failed on one node
+	out, err := exec.CommandContext(t.Context(), slipway, "report", "--journal-directory", filepath.Join(dir, ".slipway")).Output()
+	if err != nil || !strings.Contains(string(out), "approve batch 1 of group compute, by ") || !strings.Contains(string(out), "the canary is fine") {
+		t.Errorf("%v: the report does not show the approval:\n%s", err, out)
+	}
+	stop(t, page)
+}
+
+func stop(t *testing.T, p process) {
+	t.Helper()
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	p.ended(t)
+}
+
+const (
+	manyNodes  = 1000
+	manyPhases = 20
+	memory     = 100 << 10 // KiB that serve may take
+)
+
+// A run on 1,000 nodes with 20 phases: what the browser's main thread takes for the first paint and for updates in which
+// all nodes change, read from the trace that the browser writes, and the memory of serve.
+func TestManyNodes(t *testing.T) {
+	slipway := binary(t)
+	dir := t.TempDir()
+	store, err := journal.Open(t.Context(), journal.File(filepath.Join(dir, ".slipway"), "lon1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // the test is over
+	w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Owner: "host", Digest: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := make([]journal.NodeTasks, manyNodes)
+	for i := range nodes {
+		nodes[i] = journal.NodeTasks{Node: fmt.Sprintf("node-%04d", i), Tasks: 1}
+	}
+	events := []journal.Event{{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":1000}]}`},
+		{Kind: journal.Planned, Group: "web", Message: "critical"}}
+	for phase := range manyPhases {
+		events = append(events, journal.PlannedPhase(phase+1, "web", "node", nodes)...)
+	}
+	wave := func(phase int) (events []journal.Event) {
+		for _, n := range nodes {
+			e := journal.Event{Kind: journal.TaskStarted, Group: "web", Phase: phase, Node: n.Node, Resource: "file[/etc/motd]", Action: "update"}
+			events = append(events, e)
+			e.Kind, e.Status, e.Message, e.Millis = journal.TaskFinished, "changed", journal.TextChanged, 5
+			e.Output = strings.Repeat("+ a line of the text\n", 20)
+			events = append(events, e)
+		}
+		return events
+	}
+	for phase := 1; phase < manyPhases/2; phase++ {
+		events = append(events, wave(phase)...)
+	}
+	if err := w.Record(t.Context(), events...); err != nil {
+		t.Fatal(err)
+	}
+	page, address := serve(t, slipway, dir)
+	browser := start(t, "", "node", "many.mjs", address, artefacts(t), fmt.Sprint(manyNodes), fmt.Sprint(manyPhases))
+	for phase := manyPhases / 2; phase <= manyPhases; phase++ {
+		browser.until(t, "next")
+		if err := w.Record(t.Context(), wave(phase)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	browser.until(t, "next")
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", page.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	var kib int
+	if peak == nil || json.Unmarshal(peak[1], &kib) != nil || kib > memory {
+		t.Errorf("serve took %d KiB at most, want at most %d", kib, memory)
+	}
+	t.Logf("memory of serve: %d KiB at most", kib)
+	if err := w.Finish(t.Context(), "deployed", ""); err != nil {
+		t.Fatal(err)
+	}
+	browser.ended(t)
+	stop(t, page)
+}
