@@ -14,6 +14,7 @@ type drawing struct {
 	Name          string
 	Boxes         []*box
 	Arrows        []*arrow
+	Left, Right   int // its edges, in pixels
 	Width, Height int // pixels
 }
 
@@ -31,6 +32,7 @@ type arrow struct {
 	from, to int
 	Label    string
 	Dashed   bool
+	Next     bool   // it leads on from where things are
 	Path     string // in the language of SVG
 	back     bool
 }
@@ -82,10 +84,12 @@ func (d *drawing) lay() {
 			x += b.Width + boxGap
 		}
 	}
-	d.Width, d.Height = widest+2*drawingEdge, len(layers)*layerHeight-(layerHeight-boxHeight)+2*drawingEdge
+	d.Right, d.Height = widest+2*drawingEdge, len(layers)*layerHeight-(layerHeight-boxHeight)+2*drawingEdge
 	for _, a := range d.Arrows {
 		a.Path = d.path(a)
 	}
+	d.Left, d.Right = d.Left-drawingEdge, d.Right+drawingEdge
+	d.Width = d.Right - d.Left
 }
 
 // findBack marks the arrows that close a cycle.
@@ -160,26 +164,48 @@ func (d *drawing) sort(layer []*box) {
 	}
 }
 
-// path returns the line of an arrow: from the lower edge to the upper one of a later layer, and from the right edge to
-// the right one otherwise.
+// path returns the line of an arrow: straight down to the next layer, on the left around what is between to a later
+// one, and on the right back to an earlier one.
 func (d *drawing) path(a *arrow) string {
 	from, to := d.Boxes[a.from], d.Boxes[a.to]
-	if to.layer > from.layer {
+	if to.layer == from.layer+1 {
 		x1, y1, x2, y2 := from.Middle(), from.Y+boxHeight, to.Middle(), to.Y-6
 		bend := (y2 - y1) / 2
-		if to.layer > from.layer+1 { // around what is between
-			aside := x1 + (x2-x1)/2
-			return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, aside, y1+bend, x2, y2-bend, x2, y2)
-		}
 		return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1, y1+bend, x2, y2-bend, x2, y2)
 	}
-	x1, y1, x2, y2 := from.X+from.Width, from.Y+boxHeight/2, to.X+to.Width+6, to.Y+boxHeight/2
-	if from == to {
-		y1, y2 = y1-10, y2+10
+	left, right := from.X, from.X+from.Width
+	for _, b := range d.Boxes {
+		if b.layer >= min(from.layer, to.layer) && b.layer <= max(from.layer, to.layer) {
+			left, right = min(left, b.X), max(right, b.X+b.Width)
+		}
 	}
-	out := max(x1, x2) + boxGap
-	d.Width = max(d.Width, out+drawingEdge)
-	return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, out, y1, out, y2, x2, y2)
+	y1, y2 := from.Y+boxHeight/2+8, to.Y+boxHeight/2-8
+	apart := 10 * (max(from.layer, to.layer) - min(from.layer, to.layer)) // longer ways are further out
+	if to.layer > from.layer {
+		x1, x2, out := from.X, to.X-6, left-boxGap-apart
+		d.Left = min(d.Left, out)
+		return fmt.Sprintf("M%d %dC%d %d %d %d %d %dL%d %dC%d %d %d %d %d %d", x1, y1, out, y1, out, y1, out, y1+boxGap,
+			out, y2-boxGap, out, y2, out, y2, x2, y2)
+	}
+	x1, x2, out := from.X+from.Width, to.X+to.Width+6, right+boxGap/2+apart
+	d.Right = max(d.Right, out)
+	if from == to {
+		return fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, out, y1, out, y2, x2, y2)
+	}
+	return fmt.Sprintf("M%d %dC%d %d %d %d %d %dL%d %dC%d %d %d %d %d %d", x1, y1, out, y1, out, y1, out, y1-boxGap/2,
+		out, y2+boxGap/2, out, y2, out, y2, x2, y2)
+}
+
+// connect adds an arrow, or a further label to one that is there.
+func (d *drawing) connect(from, to int, label string, dashed bool) {
+	for _, a := range d.Arrows {
+		if a.from == from && a.to == to && a.Dashed == dashed {
+			a.Label += ", " + label
+			return
+		}
+	}
+	d.Arrows = append(d.Arrows, &arrow{from: from, to: to, Label: label, Dashed: dashed,
+		Next: d.Boxes[from].Current})
 }
 
 // Text describes the drawing to those who do not see it.

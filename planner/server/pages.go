@@ -202,6 +202,12 @@ func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q quer
 			} else {
 				tasks = append(tasks, e)
 			}
+		case e.Kind == journal.Output: // of what runs
+			for k, i := range open {
+				if k.phase == e.Phase && k.resource == e.Resource {
+					tasks[i].Output += e.Output
+				}
+			}
 		case e.Kind == journal.Note && name != "":
 			notes = append(notes, e)
 		}

@@ -316,7 +316,7 @@ func TestDrawing(t *testing.T) {
 			t.Errorf("%s: %d boxes for %d states", l.Name, len(d.Boxes), len(l.States))
 		}
 		for i, a := range d.Boxes {
-			if a.X < 0 || a.X+a.Width > d.Width || a.Y+boxHeight > d.Height {
+			if a.X < d.Left || a.X+a.Width > d.Right || a.Y+boxHeight > d.Height {
 				t.Errorf("%s: %s is outside", l.Name, a.Name)
 			}
 			for _, b := range d.Boxes[:i] {

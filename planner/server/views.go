@@ -86,7 +86,7 @@ func groupsPage(ctx context.Context, store *journal.Store, run journal.Run, _ qu
 		d.Boxes = append(d.Boxes, b)
 		for _, parent := range g.DependsOn {
 			if from, known := index[parent]; known {
-				d.Arrows = append(d.Arrows, &arrow{from: from, to: index[g.Name]})
+				d.connect(from, index[g.Name], "", false)
 			}
 		}
 	}
@@ -397,10 +397,9 @@ func lifecycleOf(name, state string, log []journal.ServiceRecord) (d *drawing, w
 			add(s.Name, string(s.Label), labelClass(string(s.Label)))
 		}
 		for _, t := range known.Transfers {
-			d.Arrows = append(d.Arrows, &arrow{from: index[t.Source], to: index[t.Target], Label: string(t.Trigger)})
+			d.connect(index[t.Source], index[t.Target], string(t.Trigger), false)
 			if t.Error != "" {
-				d.Arrows = append(d.Arrows, &arrow{from: index[t.Source], to: index[t.Error], Dashed: true,
-					Label: string(t.Trigger) + " fails"})
+				d.connect(index[t.Source], index[t.Error], string(t.Trigger)+" fails", true)
 			}
 		}
 	} else {
@@ -410,8 +409,7 @@ func lifecycleOf(name, state string, log []journal.ServiceRecord) (d *drawing, w
 			for _, e := range v.Events {
 				if way := [2]string{e.Source, e.Destination}; e.Source != "" && e.Destination != "" && !e.Ignored && !seen[way] {
 					seen[way] = true
-					d.Arrows = append(d.Arrows, &arrow{from: add(e.Source, "", ""), to: add(e.Destination, "", ""),
-						Label: e.Type, Dashed: e.IsError})
+					d.connect(add(e.Source, "", ""), add(e.Destination, "", ""), e.Type, e.IsError)
 				}
 			}
 		}

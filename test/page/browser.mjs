@@ -1,10 +1,11 @@
 // What the tests of the page share: the browser, and what axe says of a page.
-import { chromium } from "playwright-core";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const tools = createRequire(join(process.env.SLIPWAY_PAGE_TOOLS, "package.json"));
+const { chromium } = tools("playwright-core");
+const axe = readFileSync(tools.resolve("axe-core/axe.min.js"), "utf8");
 
 // limit is what a step may take at most, in milliseconds, on a machine that does much else.
 export const limit = 120_000;
@@ -37,5 +38,8 @@ export async function inspect(page, name, folder) {
   const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   check(wide <= window, `${name}: the page is ${wide} pixels wide, the window ${window}`);
   check(page.complaints.length === 0, `${name}: ${page.complaints.join("; ")}`);
-  await page.screenshot({ path: join(folder, name + ".png"), fullPage: true });
+  const size = page.viewportSize(); // what is outside of the window is not painted
+  await page.setViewportSize({ width: size.width, height: await page.evaluate(() => document.documentElement.scrollHeight) });
+  await page.screenshot({ path: join(folder, name + ".png") });
+  await page.setViewportSize(size);
 }

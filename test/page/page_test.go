@@ -30,9 +30,11 @@ func binary(t *testing.T) string {
 			t.Skipf("%v: apt-get install nodejs npm chromium", err)
 		}
 	}
-	if _, err := os.Stat("node_modules/playwright-core"); err != nil {
-		t.Skip("playwright-core is not installed: npm ci --prefix test/page")
+	tools := filepath.Join(filepath.Dir(mirror), "node")
+	if _, err := os.Stat(filepath.Join(tools, "node_modules/playwright-core")); err != nil {
+		t.Skip("playwright-core is not installed: make page-tools")
 	}
+	t.Setenv("SLIPWAY_PAGE_TOOLS", tools)
 	return filepath.Join(filepath.Dir(mirror), "terraform-provider-slipway")
 }
 
