@@ -71,7 +71,7 @@ if (live) {
     if (!asked) { asked = true; requestAnimationFrame(work); }
   };
   const work = () => {
-    const until = performance.now() + 6;
+    const until = performance.now() + 4;
     asked = false;
     for (const [name, change] of waiting) {
       if (performance.now() > until) { asked = true; requestAnimationFrame(work); return; }
