@@ -2,13 +2,18 @@ package page
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
 // limit is what a step of a test may take at most, on a machine that does much else.
@@ -198,4 +203,79 @@ func stop(t *testing.T, p process) {
 		t.Error(err)
 	}
 	p.ended(t)
+}
+
+const (
+	manyNodes  = 1000
+	manyPhases = 20
+	memory     = 100 << 10 // KiB that serve may take
+)
+
+// A run on 1,000 nodes with 20 phases: what the browser's main thread takes for the first paint and for updates in which
+// all nodes change, read from the trace that the browser writes, and the memory of serve.
+func TestManyNodes(t *testing.T) {
+	slipway := binary(t)
+	dir := t.TempDir()
+	store, err := journal.Open(t.Context(), journal.File(filepath.Join(dir, ".slipway"), "lon1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // the test is over
+	w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Owner: "host", Digest: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func(events []journal.Event) {
+		t.Helper()
+		for some := range slices.Chunk(events, 50) { // as they come from sessions
+			if err := w.Record(t.Context(), some...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	nodes := make([]journal.NodeTasks, manyNodes)
+	for i := range nodes {
+		nodes[i] = journal.NodeTasks{Node: fmt.Sprintf("node-%04d", i), Tasks: 1}
+	}
+	events := []journal.Event{{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":1000}]}`},
+		{Kind: journal.Planned, Group: "web", Message: "critical"}}
+	for phase := range manyPhases {
+		events = append(events, journal.PlannedPhase(phase+1, "web", "node", nodes)...)
+	}
+	wave := func(phase int) (events []journal.Event) {
+		for _, n := range nodes {
+			e := journal.Event{Kind: journal.TaskStarted, Group: "web", Phase: phase, Node: n.Node, Resource: "file[/etc/motd]", Action: "update"}
+			events = append(events, e)
+			e.Kind, e.Status, e.Message, e.Millis = journal.TaskFinished, "changed", journal.TextChanged, 5
+			e.Output = strings.Repeat("+ a line of the text\n", 20)
+			events = append(events, e)
+		}
+		return events
+	}
+	for phase := 1; phase < manyPhases/2; phase++ {
+		events = append(events, wave(phase)...)
+	}
+	record(events)
+	page, address := serve(t, slipway, dir)
+	browser := start(t, "", "node", "many.mjs", address, artefacts(t), fmt.Sprint(manyNodes), fmt.Sprint(manyPhases))
+	for phase := manyPhases / 2; phase <= manyPhases; phase++ {
+		browser.until(t, "next")
+		record(wave(phase))
+	}
+	browser.until(t, "next")
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", page.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
+	var kib int
+	if peak == nil || json.Unmarshal(peak[1], &kib) != nil || kib > memory {
+		t.Errorf("serve took %d KiB at most, want at most %d", kib, memory)
+	}
+	t.Logf("memory of serve: %d KiB at most", kib)
+	if err := w.Finish(t.Context(), "deployed", ""); err != nil {
+		t.Fatal(err)
+	}
+	browser.ended(t)
+	stop(t, page)
 }
