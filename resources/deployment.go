@@ -21,6 +21,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-log/tflog"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
@@ -62,7 +63,17 @@ func (d *Deployment) engine() *engine.Engine {
 		Journals: d.provider.Journals(),
 		Executor: func() rollout.Executor { return rollout.NewInProcess() },
 		Caller:   controller.New(controller.Options{}), Now: time.Now, GiveUp: d.provider.Runs.ending(),
+		Log: logged,
 	}
+}
+
+// logged writes a line about a run to the log of Terraform (TF_LOG_PROVIDER).
+func logged(ctx context.Context, line string, about ...any) {
+	fields := map[string]any{}
+	for i := 0; i+1 < len(about); i += 2 {
+		fields[fmt.Sprint(about[i])] = about[i+1]
+	}
+	tflog.Info(ctx, line, fields)
 }
 
 // IdentitySchema declares what names a deployment outside of any state: its site.

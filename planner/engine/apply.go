@@ -192,7 +192,7 @@ func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options 
 		departed[l.Name] = n
 	}
 	return rollout.Options{
-		Executor: executor, Recorder: a.writer, Lost: a.writer.Lost(), Decisions: a.writer, RunID: a.id,
+		Executor: executor, Recorder: a.run, Lost: a.writer.Lost(), Decisions: a.writer, RunID: a.id,
 		Departed: departed, GiveUp: a.engine.GiveUp,
 		Owner: a.how.Owner, TakeOver: a.how.TakeOver, Fence: a.writer.Fence(),
 		Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),

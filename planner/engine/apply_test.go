@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +79,10 @@ func TestApply(t *testing.T) {
 			}, ledgers: map[string]map[resource.ID]string{"a": {}, "b": {}}}
 			directory := journal.Location{Path: t.TempDir()}
 			e := &engine.Engine{Journals: directory, Executor: func() rollout.Executor { return f }, Caller: f, Now: time.Now}
+			var lines []string
+			e.Log = func(_ context.Context, line string, about ...any) {
+				lines = append(lines, strings.TrimSpace(fmt.Sprintln(append([]any{line}, about...)...)))
+			}
 			out := e.Apply(ctx, nil, s, engine.Run{Parallelism: 1})
 			if out.Status != tt.status {
 				t.Errorf("status %q: %v", out.Status, out.Messages)
@@ -101,6 +106,17 @@ func TestApply(t *testing.T) {
 			run, err := store.Run(t.Context(), "")
 			if err != nil || run.Status != tt.journal || len(run.Steps) == 0 {
 				t.Errorf("the journal has %+v, %v", run, err)
+			}
+			ids := fmt.Sprintf("run_id %s trace_id %s site s", run.ID, strings.ReplaceAll(run.ID, "-", ""))
+			if n := len(lines); n < 2 || lines[0] != "run started "+ids+" operation create" ||
+				lines[n-1] != "run ended "+ids+" status "+tt.journal {
+				t.Errorf("logged %q", lines)
+			}
+			failed := slices.ContainsFunc(lines, func(l string) bool {
+				return strings.HasPrefix(l, "task failed "+ids+" group g node b task file[/etc/issue] reason the disk is full")
+			})
+			if failed != (tt.fails != "") {
+				t.Errorf("logged %q", lines)
 			}
 			hint := "`report " + run.ID + "` shows more of it"
 			named := slices.ContainsFunc(out.Messages, func(e error) bool { return strings.Contains(e.Error(), hint) })

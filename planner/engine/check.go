@@ -17,6 +17,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
+	"github.com/slipway/terraform-provider-slipway/planner/telemetry"
 )
 
 // Checked is what a check found.
@@ -157,6 +158,9 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			"A refresh looks at nodes through the connections of the last apply, and in a plan through those that were "+
 				"corrected since. What is known of these nodes stays as it was; they count neither as drifted nor as gone.\n%s",
 			Reasons(unreachable))
+	}
+	if err := telemetry.Checked(ctx, s.Name, len(out.Drift), len(out.Unreachable)); err != nil {
+		out.warn("The metrics of the check were not sent", "%v", err)
 	}
 	return out
 }

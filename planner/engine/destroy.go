@@ -43,7 +43,7 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 		}
 	}
 	report := rollout.TearDown(ctx, siteName, nodes, rollout.Options{
-		Executor: executor, Recorder: r.writer, Lost: r.writer.Lost(), RunID: r.id,
+		Executor: executor, Recorder: r, Lost: r.writer.Lost(), RunID: r.id,
 		Parallelism: how.Parallelism, GiveUp: e.GiveUp, Now: e.Now,
 		Owner: how.Owner, TakeOver: how.TakeOver, Fence: r.writer.Fence(),
 	})

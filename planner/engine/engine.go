@@ -23,13 +23,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Engine works on sites. All fields are required, but for GiveUp.
+// Engine works on sites. All fields are required, but for GiveUp and Log.
 type Engine struct {
 	Journals Journals
 	Executor func() rollout.Executor // a new one, for one operation
 	Caller   rollout.Caller
 	Now      func() time.Time
 	GiveUp   <-chan struct{} // closed when running sessions are to be given up at once
+	// Log takes lines about runs, with pairs of names and values; nil: nobody reads them. They contain no secret.
+	Log func(ctx context.Context, line string, about ...any)
 }
 
 // Journals opens the journals of sites, which have their leases.

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/telemetry"
 )
 
 // run is one run in the journal.
@@ -19,6 +20,8 @@ type run struct {
 	id     string
 	store  *journal.Store
 	writer *journal.Writer
+	sent   *telemetry.Run // nil: neither traces nor metrics are wanted
+	log    func(line string, about ...any)
 
 	revisions, events int // of services that are recorded
 }
@@ -52,12 +55,43 @@ func (e *Engine) start(ctx context.Context, operation, siteName string, p *plann
 		}
 		return nil, m
 	}
-	return &run{id: about.ID, store: store, writer: writer}, owed(ctx, store, siteName, about.ID)
+	r := &run{id: about.ID, store: store, writer: writer, log: func(string, ...any) {}}
+	if e.Log != nil {
+		ids := []any{"run_id", r.id, "trace_id", telemetry.TraceID(r.id), "site", siteName}
+		r.log = func(line string, about ...any) { e.Log(ctx, line, append(ids, about...)...) }
+	}
+	r.log("run started", "operation", operation)
+	m = owed(ctx, store, siteName, r.id)
+	if r.sent, err = telemetry.Start(ctx, about, e.Now()); err != nil {
+		m.warn("Traces and metrics are not sent", "%v", err)
+	}
+	return r, m
+}
+
+// Record records events of the run, and sends them on.
+func (r *run) Record(ctx context.Context, events ...journal.Event) error {
+	if err := r.writer.Record(ctx, events...); err != nil {
+		return err
+	}
+	r.sent.Observe(events...)
+	for _, e := range events {
+		switch {
+		case e.Kind == journal.GroupFinished:
+			r.log("group finished", "group", e.Group, "status", e.Status)
+		case e.Kind == journal.TaskFinished && e.Status == "failed":
+			r.log("task failed", "group", e.Group, "node", e.Node, "task", e.Resource, "reason", e.Message)
+		}
+	}
+	return nil
 }
 
 // finish writes the outcome and gives the lease back. It is done even when ctx has ended.
 func (r *run) finish(ctx context.Context, status, report string) (m Messages) {
 	err := errors.Join(r.writer.Finish(context.WithoutCancel(ctx), status, report), r.store.Close())
+	r.log("run ended", "status", status)
+	if err := r.sent.End(status); err != nil {
+		m.warn("Not all traces and metrics were sent", "%v\n\nThe run itself is complete.", err)
+	}
 	if err != nil {
 		m.warn("The journal is not complete",
 			"%v\n\nThis costs history only: what is applied is in the nodes' ledgers and in the state.", err)
