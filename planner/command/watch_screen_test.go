@@ -152,6 +152,26 @@ func TestWatchShowsWhatTasksPrint(t *testing.T) {
 	shows("waiting for port 80", false)
 }
 
+// A node that was prepared, or is done with its batch, is not at work until its next task starts.
+func TestWatchCountsNodesAtWork(t *testing.T) {
+	run, _, now := script()
+	var events []journal.Recorded
+	add := func(kind journal.Kind, node, action string) {
+		events = append(events, journal.Recorded{Event: journal.Event{Time: now, Kind: kind, Group: "web", Node: node, Action: action}})
+	}
+	add(journal.RunStarted, "", "")
+	events[0].Group, events[0].Output = "", `{"groups":[{"name":"web","nodes":3}]}`
+	for _, node := range []string{"n1", "n2"} {
+		add(journal.TaskStarted, node, "prepare")
+		add(journal.TaskFinished, node, "prepare")
+	}
+	add(journal.TaskStarted, "n1", "create")
+	text := ansi.Strip(screenOf(run, events, 80, 24).text(now))
+	if !strings.Contains(text, "0/3 nodes: 1 at work, 1 between steps, 1 waiting") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
 // What nodes say does nothing to the terminal, however long it is.
 func TestWatchScreenOfHostileText(t *testing.T) {
 	for _, text := range []string{evil, hostileText, strings.Repeat("x", 1<<20), "\x1b[2J\x1b[1;1H", "\u2066\u202eabc\u2069",
