@@ -169,7 +169,7 @@ func (w *watched) waiting() *watchedGroup {
 }
 
 // tally counts the nodes of a group by state.
-type tally struct{ deployed, departed, failed, stopped, working, total int }
+type tally struct{ deployed, departed, failed, stopped, working, between, total int }
 
 func (t tally) done() int { return t.deployed + t.departed + t.failed + t.stopped }
 
@@ -179,7 +179,7 @@ func (t tally) String() string {
 		n    int
 		text string
 	}{{t.deployed, "deployed"}, {t.departed, "left the site"}, {t.failed, "failed"}, {t.stopped, "stopped before their end"}, {t.working, "at work"},
-		{t.total - t.done() - t.working, "waiting"}} {
+		{t.between, "between steps"}, {t.total - t.done() - t.working - t.between, "waiting"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.text))
 		}
@@ -209,17 +209,20 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 			t.deployed++
 		case n.Stage != "":
 			t.departed++
-		default:
+		case len(w.open[n.Node]) > 0:
 			t.working++
+		default:
+			t.between++
 		}
 		groups[n.Group] = t
 	}
 	for _, g := range w.groups {
 		t := groups[g.Name]
-		t.total = max(g.Nodes, t.done()+t.working)
+		t.total = max(g.Nodes, t.done()+t.working+t.between)
 		groups[g.Name] = t
 		all.deployed, all.failed, all.stopped = all.deployed+t.deployed, all.failed+t.failed, all.stopped+t.stopped
 		all.working, all.departed, all.total = all.working+t.working, all.departed+t.departed, all.total+t.total
+		all.between += t.between
 	}
 	return groups, all
 }
