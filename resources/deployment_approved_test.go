@@ -86,6 +86,17 @@ func TestTextApprovedBatches(t *testing.T) {
 	has("y\n", "y\n", "y\n", "y\n", "y\n", "-")
 	c.empty()
 
+	// What a held node lost is no drift any more where the held change concerns the same file: only the rest is.
+	s.write("b", "etc/app", "by hand\n")
+	s.write("d", "etc/app", "by hand\n")
+	config("w\n", "  approved_batches = {}\n", "a", "b", "c", "d", "e")
+	c.apply()
+	has("w\n", "by hand\n", "y\n", "by hand\n", "w\n", "-")
+	c.empty()
+	config("y\n", "  approved_batches = { all = 3 }\n", "a", "b", "c", "d", "e")
+	c.apply()
+	has("y\n", "y\n", "y\n", "y\n", "y\n", "-")
+
 	// Where something is not known, nobody knows which nodes wait.
 	config("unknown", "  approved_batches = { all = 2 }\n", "a", "b", "c", "d", "e")
 	c.has(c.changes(), []string{"The steps are not known yet", "which nodes come before a pause for approval depends on it"})
