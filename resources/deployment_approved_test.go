@@ -97,9 +97,14 @@ func TestTextApprovedBatches(t *testing.T) {
 	c.apply()
 	has("y\n", "y\n", "y\n", "y\n", "y\n", "-")
 
-	// Where something is not known, nobody knows which nodes wait.
+	// Where something is not known, what comes before a pause that is not approved is certain.
+	s.write("d", "etc/app", "by hand\n")
+	config("unknown", "  approved_batches = { all = 0 }\n", "a", "b", "c", "d", "e")
+	c.has(c.changes(), []string{"all (critical): batch 1 of 3: 1 node (a), then the run ends for approval",
+		"1 resource of the services is known in part",
+		"Not shown: what comes after a batch that is not approved"})
 	config("unknown", "  approved_batches = { all = 2 }\n", "a", "b", "c", "d", "e")
-	c.has(c.changes(), []string{"The steps are not known yet", "which nodes come before a pause for approval depends on it"})
+	c.has(c.changes(), []string{"all (critical): prepare 3 nodes (a, b, c)", "after (critical): prepare 1 node (d)"})
 	c.apply()
 	has("z", "z", "z", "z", "z", "-")
 	c.empty()

@@ -46,7 +46,7 @@ func TestReportShowsDecisions(t *testing.T) {
 		{Kind: journal.Decided, Action: journal.Approve, Group: "web", Phase: 2, Message: "by ann: it works"},
 		{Kind: journal.Decided, Action: journal.Cancel, Message: "by bob"},
 	})
-	for _, format := range []string{"table", "markdown", "html"} {
+	for _, format := range []string{"table", "markdown", "html", "junit"} {
 		out := report(format)
 		for _, want := range []string{"approve batch 2 of group web, by ann: it works", "cancel, by bob"} {
 			if !strings.Contains(out, want) {
