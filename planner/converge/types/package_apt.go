@@ -110,6 +110,12 @@ func parseAptPolicy(text string) map[string]aptPolicy {
 	return policies
 }
 
+// able returns the arguments of apt of the packages that a simulation was able to install, until something changes the
+// node.
+func able(s *Session) (map[string]bool, error) {
+	return system.Remember(s.System, "apt.able", func() (map[string]bool, error) { return map[string]bool{}, nil })
+}
+
 // known asks the index, and refreshes it when it lacks something, once until something changes the node: a repository
 // added in between needs another look.
 func (apt) known(ctx context.Context, s *Session, wants []packageWant) []error {
@@ -141,9 +147,13 @@ func aptMissing(ctx context.Context, s *Session, wants []packageWant, fresh bool
 	if err != nil {
 		return nil, err
 	}
+	sure, err := able(s)
+	if err != nil {
+		return nil, err
+	}
 	var ask []string
 	for _, w := range wants {
-		if w.install() {
+		if w.install() && !sure[w.argument()] {
 			ask = append(ask, w.name)
 		}
 	}
@@ -160,7 +170,7 @@ func aptMissing(ctx context.Context, s *Session, wants []packageWant, fresh bool
 	for i, w := range wants {
 		p := policies[w.name]
 		switch {
-		case !w.install():
+		case !w.install() || sure[w.argument()]:
 		case p.candidate == "" && db.state(w.name).condition != conditionInstalled:
 			errs[i] = errors.New("the node's package index has no such package; " +
 				"check the name and the node's repositories (a virtual package cannot be asked for: name one that provides it)")
@@ -229,11 +239,9 @@ func (a apt) transact(ctx context.Context, s *Session, wants []packageWant) erro
 			purge = append(purge, w.name)
 		case w.ensure == "absent":
 			both = append(both, w.name+"-") // apt: remove it in the same transaction
-		case w.version() != "":
-			both = append(both, w.name+"="+w.version())
-			pinned = true
 		default:
-			both = append(both, w.name)
+			both = append(both, w.argument())
+			pinned = pinned || w.version() != ""
 		}
 	}
 	if len(held) > 0 {

@@ -81,8 +81,7 @@ func TestAptInstallsAllInOneTransaction(t *testing.T) {
 	if env := r.env["apt-get"+aptOptions+" install -- jq tree"]; !env["DEBIAN_FRONTEND=noninteractive"] {
 		t.Errorf("environment %v", env)
 	}
-	r.wantRan(t,
-		"apt-cache policy -- jq tree", // once for both captures and the transaction
+	r.wantRan(t, // what the simulation can install, the index has
 		"apt-get -s --allow-change-held-packages install --allow-downgrades -- jq tree",
 		"apt-get install -- jq tree")
 
@@ -236,5 +235,27 @@ func TestAptUndo(t *testing.T) {
 			}
 			r.wantRan(t, tt.want...)
 		})
+	}
+}
+
+// TestAptTakesNoOtherPackage: apt installs what provides a virtual package, which the simulation shows.
+func TestAptTakesNoOtherPackage(t *testing.T) {
+	r := &recorder{answers: map[string]system.Output{
+		"apt-cache policy":             prints("mail-transport-agent:\n  Candidate: (none)\n"),
+		"apt-get" + aptOptions + " -s": prints("Inst exim4 (4 [amd64])\n"),
+	}}
+	s := aptNode(t, "", r)
+	typ := packageType{}
+	virtual := res(t, typ, "mail-transport-agent", nil)
+	if _, err := typ.Capture(t.Context(), s, virtual); err != nil {
+		t.Fatal(err)
+	}
+	if err := typ.Apply(t.Context(), s, virtual); err == nil || !strings.Contains(err.Error(), "name one that provides it") {
+		t.Errorf("error %v", err)
+	}
+	for _, line := range r.ran {
+		if strings.Contains(line, "install") && !strings.Contains(line, " -s ") {
+			t.Errorf("it ran %s", line)
+		}
 	}
 }

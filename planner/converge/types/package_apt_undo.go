@@ -79,37 +79,52 @@ func (a apt) plan(
 	if !slices.Contains(together, want) {
 		together = []packageWant{want}
 	}
-	var one string
-	var all []string
+	if plan, err := a.installing(ctx, s, together); err == nil && a.brings(db, plan, together) {
+		sure, err := able(s)
+		for _, w := range together {
+			sure[w.argument()] = err == nil
+		}
+		return plan, err
+	}
+	// The index lacks something, or is to be refreshed.
+	var all []packageWant
 	for i, err := range a.known(ctx, s, together) {
-		if err != nil {
-			continue
-		}
-		w := together[i]
-		argument := w.name
-		if v := w.version(); v != "" {
-			argument += "=" + v
-		}
-		all = append(all, argument)
-		if w == want {
-			one = argument
+		if err == nil {
+			all = append(all, together[i])
 		}
 	}
-	if one == "" {
+	if !slices.Contains(all, want) {
 		return aptPlan{}, nil
 	}
-	install := []string{"install", "--allow-downgrades", "--"}
-	plan, err := system.Remember(s.System, "apt.plan "+strings.Join(all, " "), func() (aptPlan, error) {
-		return simulate(ctx, s, append(install, all...)...)
-	})
+	plan, err := a.installing(ctx, s, all)
 	if err != nil && len(all) > 1 && ctx.Err() == nil {
 		// They may exclude each other; then each is tried by itself, as Apply will do.
-		plan, err = simulate(ctx, s, append(install, one)...)
+		plan, err = a.installing(ctx, s, []packageWant{want})
 	}
 	if err != nil && ctx.Err() == nil {
 		return aptPlan{}, nil //nolint:nilerr // Apply runs the same transaction and reports its error
 	}
 	return plan, err
+}
+
+// installing simulates one transaction that installs packages.
+func (apt) installing(ctx context.Context, s *Session, wants []packageWant) (aptPlan, error) {
+	arguments := []string{"install", "--allow-downgrades", "--"}
+	for _, w := range wants {
+		arguments = append(arguments, w.argument())
+	}
+	return system.Remember(s.System, "apt.plan "+strings.Join(arguments, " "), func() (aptPlan, error) {
+		return simulate(ctx, s, arguments...)
+	})
+}
+
+// brings reports whether a transaction installs all of the packages under their own names: apt takes a virtual package
+// for one that provides it.
+func (apt) brings(db dpkgDatabase, plan aptPlan, wants []packageWant) bool {
+	return !slices.ContainsFunc(wants, func(w packageWant) bool {
+		key := db.keyOf(w.name)
+		return !slices.Contains(plan.install, key) && !slices.Contains(plan.upgrade, key)
+	})
 }
 
 func (a apt) undo(ctx context.Context, s *Session, b packageBefore) error {

@@ -123,6 +123,14 @@ func (w packageWant) version() string {
 	return ""
 }
 
+// argument is what apt takes for a package that is to be installed.
+func (w packageWant) argument() string {
+	if v := w.version(); v != "" {
+		return w.name + "=" + v
+	}
+	return w.name
+}
+
 // packageBefore is what Capture records.
 type packageBefore struct {
 	Name      string `json:"name"`
