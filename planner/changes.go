@@ -19,8 +19,8 @@ type changes struct {
 	forgotten []resource.ID // callbacks that ran and are no longer wanted, sorted
 	called    map[resource.ID]string
 	waiting   []string             // nodes outside of the limit with something to do, sorted
-	later     map[string]bool      // services of which tasks wait for approval
-	postponed []resource.ID        // callbacks that are due and wait for what is held, sorted
+	later     []task.Task          // that wait for approval
+	postponed []resource.ID        // callbacks among them, sorted
 	includes  func(task.Task) bool // selects the tasks of the plan; nil selects all
 }
 
@@ -41,7 +41,6 @@ func (n nodeChanges) empty() bool { return !n.unlock && len(n.tasks)+len(n.actio
 // down and no action of a plugin runs.
 func compare(d *desired, applied Applied, drift Drift, includes func(task.Task) bool) *changes {
 	c := &changes{desired: d, groups: d.planned(applied), forgotten: d.forgotten(applied[Controller]),
-		later:  map[string]bool{},
 		called: applied[Controller], includes: includes}
 	for node, resources := range applied {
 		if node == Controller || len(resources) == 0 || includes != nil {
@@ -71,8 +70,8 @@ func compare(d *desired, applied Applied, drift Drift, includes func(task.Task) 
 			c.changed = append(c.changed, changes)
 		default:
 			c.waiting = append(c.waiting, n.Name)
-			for _, t := range changes.tasks {
-				c.later[t.Service] = true
+			if d.held != nil {
+				c.later = append(c.later, changes.tasks...)
 			}
 		}
 	}
@@ -135,7 +134,8 @@ func (c *changes) changesOf(node string, applied Applied, drift []resource.ID) n
 	}
 	for i, t := range l.tasks {
 		if actions[i] != "" && c.postpones(node, t, applied[node][l.ids[i]]) {
-			actions[i], included, c.later[t.Service] = "", included-1, true
+			actions[i], included = "", included-1
+			c.later = append(c.later, onNode(t, node))
 		}
 	}
 	if len(removals)+included == 0 {

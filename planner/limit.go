@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -79,29 +80,47 @@ type Hold struct {
 }
 
 // holdBack limits the plan to what comes before the first pause of each group that is not approved, where the run ends
-// there. changed are the nodes with something to do. It reports whether any of them waits.
-func (d *desired) holdBack(changed []nodeChanges) (holds bool, errs invalid.Errors) {
-	busy := make(map[string]bool, len(changed))
-	for _, n := range changed {
+// there. It reports whether any node with changes waits.
+func (d *desired) holdBack(c *changes) (holds bool, errs invalid.Errors) {
+	busy := make(map[string]bool, len(c.changed))
+	for _, n := range c.changed {
 		busy[n.node] = true
 	}
-	held, names, covered := map[int]bool{}, map[string]bool{}, map[string]bool{}
-	for i, g := range d.groups {
-		settings, hold, nodes := d.settings[i], Hold{Group: g.Name}, g.Owned
-		waits := slices.ContainsFunc(slices.Concat(settings.DependsOn, d.after[i]), func(name string) bool {
+	var covered map[string]bool
+	d.holds, d.held, covered, errs = HoldBack(d.site, c.groups, d.settings, func(node string) bool { return busy[node] })
+	if len(d.held) == 0 || len(errs) > 0 {
+		d.held = nil
+		return false, errs
+	}
+	maps.DeleteFunc(covered, func(node string, _ bool) bool { return !d.covers(node) })
+	d.limit = covered
+	return true, nil
+}
+
+// HoldBack returns what of a site may run, where runs end for approval: the nodes up to the first pause of each group
+// that is not approved, and those of groups that wait for no such group. groups are in processing order, settings in
+// the same one; busy reports whether a node has something to do. holds are the groups of which nodes with something to
+// do wait, held the indexes of all that wait; it is empty when none does.
+func HoldBack(s site.Site, groups []Group, settings []site.Group, busy func(node string) bool) (holds []Hold,
+	held map[int]bool, covered map[string]bool, errs invalid.Errors) {
+	held, covered = map[int]bool{}, map[string]bool{}
+	names := map[string]bool{}
+	for i, g := range groups {
+		settings, hold, nodes := settings[i], Hold{Group: g.Name}, g.Owned
+		waits := slices.ContainsFunc(slices.Concat(settings.DependsOn, g.After), func(name string) bool {
 			return names[name]
 		})
-		if d.site.EndsForApproval(settings) {
+		if s.EndsForApproval(settings) {
 			batches, pauses := settings.Rolling.Split(g.Owned)
-			approved := d.site.Approved[g.Name]
+			approved := s.Approved[g.Name]
 			if hold.Of = len(batches); approved > hold.Of && hold.Of > 0 {
-				errs = append(errs, d.site.WrongApproval(g.Name, fmt.Sprintf("there is no batch %d; the last one of the "+
+				errs = append(errs, s.WrongApproval(g.Name, fmt.Sprintf("there is no batch %d; the last one of the "+
 					"group is %d", approved, hold.Of)))
 			}
 			next := slices.IndexFunc(pauses, func(batch int) bool { return batch > approved && batch < hold.Of })
 			if next >= 0 && !waits {
 				before := slices.Concat(batches[:pauses[next]]...)
-				if slices.ContainsFunc(g.Owned[len(before):], func(n string) bool { return busy[n] }) {
+				if s.Partly || slices.ContainsFunc(g.Owned[len(before):], busy) {
 					hold.Batch, nodes = pauses[next], before
 				}
 			}
@@ -110,22 +129,17 @@ func (d *desired) holdBack(changed []nodeChanges) (holds bool, errs invalid.Erro
 			nodes = nil
 		}
 		for _, n := range nodes {
-			covered[n] = d.covers(n)
+			covered[n] = true
 		}
 		if !waits && hold.Batch == 0 {
 			continue
 		}
 		held[i], names[g.Name] = true, true
-		if slices.ContainsFunc(g.Owned, func(n string) bool { return busy[n] && !covered[n] }) {
-			d.holds = append(d.holds, hold)
+		if slices.ContainsFunc(g.Owned, func(n string) bool { return busy(n) && !covered[n] }) {
+			holds = append(holds, hold)
 		}
 	}
-	if len(held) == 0 || len(errs) > 0 {
-		return false, errs
-	}
-	maps.DeleteFunc(covered, func(_ string, covers bool) bool { return !covers })
-	d.held, d.limit = held, covered
-	return true, nil
+	return holds, held, covered, errs
 }
 
 // postpones reports whether a task of a node that the plan covers waits because it comes after the last batch, of its
@@ -138,15 +152,27 @@ func (d *desired) postpones(node string, t task.Task, recorded string) bool {
 }
 
 // postponesCallback reports whether a callback of a whole service waits because its group does, or tasks of its
-// service.
-func (w *phaseBuilder) postponesCallback(c callback) bool {
+// service, which is among later then.
+func (w *phaseBuilder) postponesCallback(c callback, later map[string]bool) bool {
 	switch {
 	case w.held == nil:
 		return false
 	case !slotOf(c.Task.Group).Repeats:
 		return c.Task.Group == task.PostCluster
 	}
-	return w.held[c.group] || w.later[c.Task.Service]
+	return w.held[c.group] || later[c.Task.Service]
+}
+
+// WaitingServices returns the services of which tasks wait for approval. before is the owners before the plan, as for
+// [Plan.ByService].
+func (p *Plan) WaitingServices(before Owners) map[string]bool {
+	out := make(map[string]bool)
+	for _, t := range p.Later {
+		if name := before.service(t); name != "" {
+			out[name] = true
+		}
+	}
+	return out
 }
 
 // warnLimited says what a limited plan covers, and what waits. limited says that limit of the site is one of the

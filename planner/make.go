@@ -26,7 +26,7 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 		return nil, append(errs, wrong...)
 	}
 	changes := compare(desired, applied, drift, includes)
-	held, wrong := desired.holdBack(changes.changed)
+	held, wrong := desired.holdBack(changes)
 	if len(wrong) > 0 {
 		return nil, append(errs, wrong...)
 	}
@@ -41,7 +41,7 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 	p := &Plan{Site: s.Name, Groups: changes.groups, Phases: phases, Departed: changes.departed,
 		Forgotten: changes.forgotten, MayFail: s.FailureBudget.Of(len(desired.wanted)),
 		EndAtPause: s.Approval == site.ApprovalEnd, Postponed: changes.postponed, complete: desired.resolve}
-	p.Limited, p.Waiting, p.Held = desired.limit, changes.waiting, desired.holds
+	p.Limited, p.Waiting, p.Held, p.Later = desired.limit, changes.waiting, desired.holds, changes.later
 	p.SetBatches(desired.settings)
 	if wrong := desired.checkBatches(p); len(wrong) > 0 {
 		return nil, append(errs, wrong...)

@@ -90,13 +90,18 @@ func (w *phaseBuilder) markDue() {
 			w.busy.add(c.Task, c.Once)
 		}
 	}
+	later := make(map[string]bool)
+	for _, t := range w.later {
+		later[t.Service] = true
+	}
 	for i, c := range w.callbacks {
 		w.due[i] = w.due[i] || w.busy.runs(c.Task, c.Once || c.secret)
 		if w.includes != nil {
 			w.due[i] = w.due[i] && w.includes(c.Task)
 		}
-		if w.due[i] && w.postponesCallback(c) {
+		if w.due[i] && w.postponesCallback(c, later) {
 			w.due[i], w.postponed = false, append(w.postponed, CallbackID(c.Task))
+			w.later = append(w.later, c.Task)
 		}
 	}
 	slices.Sort(w.postponed)

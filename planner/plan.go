@@ -46,7 +46,8 @@ type Plan struct {
 	// EndAtPause says that a run ends where it would have to wait for a maintenance window or for approval.
 	EndAtPause bool
 	Held       []Hold        // groups of which nodes wait for approval, in processing order
-	Postponed  []resource.ID // callbacks that are due and wait for what is held, sorted
+	Later      []task.Task   // tasks that wait for approval
+	Postponed  []resource.ID // callbacks among them, sorted
 	Digest     string        // over everything that the run will do: hexadecimal SHA-256
 
 	complete completer

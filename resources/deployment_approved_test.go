@@ -17,10 +17,14 @@ func TestTextApprovedBatches(t *testing.T) {
 			return "resource \"slipway_group\" \"" + name + "\" {\n  name = \"" + name + "\"\n  critical = true\n" +
 				"  selectors = [{ node_names = [" + node + "] }]\n" + more + "}\n"
 		}
+		of := map[string]string{"/etc/app": content}
+		if content == "unknown" {
+			of["/etc/sure"] = "x\n"
+		}
 		text := s.config(nodes, []string{"app"},
 			group("all", `"a", "b", "c", "f"`, "  rolling = { batches = [\"1\", \"2\"], approve = [\"1\", \"2\"] }\n")+
 				group("after", `"d"`, "  depends_on_groups = [slipway_group.all.name]\n")+group("other", `"e"`, "")+
-				files("app", map[string]string{"/etc/app": content}),
+				files("app", of),
 			"  groups = [slipway_group.all, slipway_group.after, slipway_group.other]\n  approval = \"end\"\n"+approved)
 		c.configure(strings.ReplaceAll(text, `"unknown"`, "terraform_data.z.output") +
 			"resource \"terraform_data\" \"z\" {\n  input = \"z\"\n  triggers_replace = " + strconv.Quote(content) + "\n}\n")
@@ -100,11 +104,11 @@ func TestTextApprovedBatches(t *testing.T) {
 	// Where something is not known, what comes before a pause that is not approved is certain.
 	s.write("d", "etc/app", "by hand\n")
 	config("unknown", "  approved_batches = { all = 0 }\n", "a", "b", "c", "d", "e")
-	c.has(c.changes(), []string{"all (critical): batch 1 of 3: 1 node (a), then the run ends for approval",
-		"1 resource of the services is known in part",
+	c.has(c.changes(), []string{"all (critical): prepare 1 node (a)",
+		"1 change on node a: create file[/etc/sure]", "1 change on node e: create file[/etc/sure]",
 		"Not shown: what comes after a batch that is not approved"})
 	config("unknown", "  approved_batches = { all = 2 }\n", "a", "b", "c", "d", "e")
-	c.has(c.changes(), []string{"all (critical): prepare 3 nodes (a, b, c)", "after (critical): prepare 1 node (d)"})
+	c.has(c.changes(), []string{"all (critical): prepare 3 nodes (a, b, c)", "on node d: "})
 	c.apply()
 	has("z", "z", "z", "z", "z", "-")
 	c.empty()

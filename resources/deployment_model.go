@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -163,19 +162,27 @@ func same(a, b values.Opaque) bool {
 	return err == nil && reflect.DeepEqual(was, is)
 }
 
-// driftOf returns the drift of the state for the planner.
-func (m deploymentModelV1) driftOf(ctx context.Context) (planner.Drift, diag.Diagnostics) {
+// drift returns the elements of the drift of the state; m may be nil.
+func (m *deploymentModelV1) drift() []attr.Value {
+	if m == nil {
+		return nil
+	}
+	return m.Drift.Elements()
+}
+
+// driftItems returns the drift of the state.
+func (m deploymentModelV1) driftItems(ctx context.Context) ([]engine.DriftItem, diag.Diagnostics) {
 	if m.Drift.IsNull() || m.Drift.IsUnknown() {
 		return nil, nil
 	}
 	var items []driftModel
 	diags := m.Drift.ElementsAs(ctx, &items, false)
-	drift := planner.Drift{}
-	for _, i := range items {
-		node := i.Node.ValueString()
-		drift[node] = append(drift[node], planresource.ID(i.Resource.ValueString()))
+	out := make([]engine.DriftItem, len(items))
+	for i, d := range items {
+		out[i] = engine.DriftItem{Node: d.Node.ValueString(), Resource: planresource.ID(d.Resource.ValueString()),
+			Change: d.Change.ValueString()}
 	}
-	return drift, diags
+	return out, diags
 }
 
 // setDrift shows drift.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -78,7 +77,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	p := w.Plan
-	if prior != nil && p.Empty() && !w.Services.HasChanges() && !w.Drifted() && prior.shown().Settled() &&
+	if prior != nil && !w.HasChanges() && !w.Drifted() && prior.shown().Settled() &&
 		plan.sameDesire(*prior) {
 		plan.computedV1 = prior.computedV1 // nothing is to be done
 	} else {
@@ -114,6 +113,7 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, desired d
 	if diags.Append(ds...); diags.HasError() {
 		return nil, false, diags
 	}
+	s.Partly = partly
 	w, errs = engine.Plan(before, s, d.settings(plan, prior, types.StringNull()))
 	diags.Append(values.Diagnostics(errs)...)
 	if w != nil && prior != nil && !w.Plan.Empty() && !plan.sameDesire(*prior) {
@@ -146,8 +146,8 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 	if !plan.Nodes.Equal(m.Nodes) {
 		out.Nodes, diags = m.nodes(ctx, past)
 	}
-	drift, ds := m.driftOf(ctx)
-	out.Drift = drift
+	drift, ds := m.driftItems(ctx)
+	out.Drift = engine.DriftOf(drift)
 	diags.Append(ds...)
 	return out, diags
 }
@@ -163,7 +163,7 @@ func (m *deploymentModelV1) setPlan(w *engine.Planned, prior *deploymentModelV1)
 		prior = &deploymentModelV1{}
 		m.ServiceValues = types.MapUnknown(serviceValuesType)
 	}
-	if w.Plan.Empty() && !w.Services.HasChanges() && !created && !prior.Nodes.IsNull() {
+	if !w.HasChanges() && !created && !prior.Nodes.IsNull() {
 		m.keepRun(*prior)
 	} else {
 		run, steps, changed := w.Number(prior.shown())
@@ -189,10 +189,10 @@ func (m *deploymentModelV1) setPlan(w *engine.Planned, prior *deploymentModelV1)
 // driftOutside returns the drift that a plan does not cover.
 func (m *deploymentModelV1) driftOutside(w *engine.Planned) types.List {
 	out := []attr.Value{}
-	if m == nil || w.Plan.Limited == nil {
+	if w.Plan.Limited == nil {
 		return types.ListValueMust(driftType, out)
 	}
-	for _, v := range m.Drift.Elements() {
+	for _, v := range m.drift() {
 		if o, ok := v.(types.Object); ok {
 			if node, ok := o.Attributes()["node"].(types.String); ok && !w.Plan.Limited[node.ValueString()] {
 				out = append(out, v)
@@ -240,14 +240,17 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 		return messages(engine.Unplanned(lacks, past, ""))
 	}
 	p := w.Part(lacks, past)
-	if !plan.Drift.IsUnknown() {
+	switch ends := w.Site.Ends(); {
+	case ends && len(prior.drift()) > 0:
+		plan.Drift = types.ListUnknown(driftType) // whether it waits may depend on what is not known
+	case !plan.Drift.IsUnknown():
 		plan.Drift = prior.driftOutside(w)
 	}
 	if prior != nil {
 		losses, _ := p.Losses()
 		diags.Append(protect(ctx, whole, *prior, past, losses, lacks.Nameless)...)
 	}
-	if slices.ContainsFunc(w.Site.Groups, w.Site.EndsForApproval) {
+	if w.Site.Ends() && !lacks.SureOfNodes() {
 		return append(diags,
 			messages(engine.Unplanned(lacks, past, "which nodes come before a pause for approval depends on it"))...)
 	}

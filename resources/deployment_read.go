@@ -67,7 +67,9 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &engine.TimeLimitError{Setting: "timeouts.read", Limit: timeout})
 	defer cancel()
-	how := engine.Inspection{Settings: d.settings(state, nil, types.StringNull()),
+	drift, diags := state.driftItems(ctx)
+	resp.Diagnostics.Append(diags...)
+	how := engine.Inspection{Settings: d.settings(state, nil, types.StringNull()), Known: drift,
 		Parallelism: int(state.Parallelism.ValueInt64()), Corrected: map[string]site.Node{}}
 	for _, n := range past.Reaching(s.Nodes) {
 		if now, corrected := d.provider.Planned.of(n); corrected {

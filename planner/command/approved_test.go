@@ -75,7 +75,7 @@ catalog:
 	apply("one", entity, 1, 0, "batch 2 of 2: 1 node (b)", "cluster", "site lon1: deployed")
 	state("up", "a/etc/db=x", "a/etc/all=x", "b/etc/db=x", "b/etc/all=x")
 	apply("one", changed, 0, 0, "service db: update", "site lon1: paused")
-	state("updating", "a/etc/db=z", "a/etc/all=x", "b/etc/db=x", "b/etc/all=x")
+	state("update_inprogress", "a/etc/db=z", "a/etc/all=x", "b/etc/db=x", "b/etc/all=x")
 	apply("one", entity, 0, 0, "service db: update", "site lon1: deployed") // it is taken back
 	state("up", "a/etc/db=x", "a/etc/all=x", "b/etc/db=x", "b/etc/all=x")
 	apply("one", changed, 0, 0, "site lon1: paused")
@@ -111,7 +111,8 @@ func TestHeldBatchesAreShown(t *testing.T) {
 		{"simulate", "web: 1", "not started: c d", ""},
 		{"simulate", "web: 2", "finish: success (exit status 0)", "waits for"},
 		{"simulate", "web: 4", `approved_batches["web"]: there is no batch 4`, "finish"},
-		{"simulate --fail a:deploy", "", "finish: success with some nodes/groups failed", ""},
+		{"simulate --fail a:deploy", "", "finish: failed due to critical group failed", ""},
+		{"simulate", "", "NOT_STARTED  3      b c d", ""},
 		{"plan --output json", "", `"held":[{"group":"web","batch":1,"of":3},{"group":"late"}]`, ""},
 		{"plan --output json", "web: 1", `"waiting":["c","d"]`, ""},
 		{"plan --output json", "web: 2", `"changed_nodes":["a","b","c","d"]`, "held"},

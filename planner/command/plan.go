@@ -89,11 +89,19 @@ type planJSON struct {
 	Steps        []string            `json:"steps"`    // services first
 	Services     []serviceChangeJSON `json:"services"` // their changes, by name
 	ChangedNodes []string            `json:"changed_nodes"`
-	Departed     []string            `json:"departed"` // nodes that left the site and are torn down
-	Groups       []groupJSON         `json:"groups"`   // in processing order
-	Phases       []phaseJSON         `json:"phases"`   // in the order of the run
+	Departed     []string            `json:"departed"`          // nodes that left the site and are torn down
+	Held         []holdJSON          `json:"held,omitempty"`    // groups of which nodes wait for approval
+	Waiting      []string            `json:"waiting,omitempty"` // nodes with work that the plan does not cover
+	Groups       []groupJSON         `json:"groups"`            // in processing order
+	Phases       []phaseJSON         `json:"phases"`            // in the order of the run
 	Warnings     []errorAtJSON       `json:"warnings"`
 	Note         string              `json:"note,omitempty"` // Terraform planned another run for this plan file
+}
+
+type holdJSON struct {
+	Group string `json:"group"`
+	Batch int    `json:"batch,omitempty"` // after which it waits; none: it waits for a group that it comes after
+	Of    int    `json:"of,omitempty"`    // how many batches the group has
 }
 
 type serviceChangeJSON struct {
@@ -135,7 +143,10 @@ func describePlan(made *engine.Planned, note string, warnings invalid.Errors) pl
 	p := made.Plan
 	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orEmpty(made.Steps()), Services: []serviceChangeJSON{},
 		ChangedNodes: orEmpty(p.ChangedNodes()), Departed: orEmpty(p.Departed), Groups: []groupJSON{},
-		Phases: []phaseJSON{}, Warnings: errorsJSON(warnings), Note: note}
+		Phases: []phaseJSON{}, Warnings: errorsJSON(warnings), Note: note, Waiting: p.Waiting}
+	for _, h := range p.Held {
+		out.Held = append(out.Held, holdJSON(h))
+	}
 	for _, c := range made.Services.Changes() {
 		out.Services = append(out.Services, serviceChangeJSON{c.Service, string(c.Kind), c.From, c.To, c.Version,
 			c.Attributes})

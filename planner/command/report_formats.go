@@ -155,6 +155,10 @@ func writeReportJUnit(out io.Writer, a *account) error {
 	if !a.succeeded() {
 		run.Failure, run.Output = &junitFailure{"the run is " + a.Status, a.Report}, ""
 	}
+	for _, d := range a.Decisions {
+		run.Output = strings.TrimLeft(run.Output+fmt.Sprintf("\ndecided at %s: %s", d.Time.UTC().Format(time.RFC3339),
+			d.Message), "\n")
+	}
 	root := junitSuites{Name: "slipway: " + a.Site, Time: seconds(whole)}
 	root.add(junitSuite{Name: "run " + a.ID, Time: seconds(whole), Cases: []junitCase{run}})
 	for _, n := range a.Nodes {

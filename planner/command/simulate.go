@@ -131,6 +131,9 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings invalid
 	for _, p := range run.Pauses {
 		w.printf("\n%s group %s: %s\n", p.At.UTC().Format(time.RFC3339), f.escape(p.Group), p.Why)
 	}
+	if run.Awaits != "" {
+		w.printf("\n%s; not started: %s\n", f.escape(run.Awaits), f.escape(shortList(run.Waiting, " ")))
+	}
 	w.printf(finish, run.Finish(), exitStatusOf(run), run.Report)
 	warn(w, warnings, f)
 	return w.err

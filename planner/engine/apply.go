@@ -313,7 +313,8 @@ func (a *application) passes(ctx context.Context, m *Messages) func(last, whole 
 }
 
 // transfer moves services on by how their tasks went, and returns those that are to be deployed again. A plan that was
-// made for some services only, those concerned, says nothing of the others; nil: it was made for all.
+// made for some services only, those concerned, says nothing of the others; nil: it was made for all. A service of which
+// tasks wait for approval waits, too, unless it failed.
 func (a *application) transfer(p *planner.Plan, report rollout.Report, owners planner.Owners,
 	concerned map[string]bool) (map[string]bool, invalid.Errors) {
 	outcomes := make(map[string]services.Outcome)
@@ -329,6 +330,11 @@ func (a *application) transfer(p *planner.Plan, report rollout.Report, owners pl
 	for name, tasks := range report.ByService(p, owners, a.moving, desired) {
 		progress, failures := report.Progress(tasks)
 		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}
+	}
+	for name := range p.WaitingServices(owners) {
+		if o, ran := outcomes[name]; !ran || o.Outcome == lifecycle.Succeeded {
+			outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
+		}
 	}
 	again := a.Services.Conclude(outcomes, a.engine.Now())
 	return again, a.Services.Errors()

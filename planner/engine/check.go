@@ -55,6 +55,9 @@ type Inspection struct {
 	// Corrected are nodes of the site, by name, that are reached in another way now than by the last run. Such an answer
 	// counts when it is that of the same machine: the address is the same, or its identity.
 	Corrected map[string]site.Node
+	// Known is the drift that was found before. Where another form of a resource is desired by now and not applied yet,
+	// because its node waits, a check cannot look for drift: it stays as it is.
+	Known []DriftItem
 }
 
 // Adopt takes over what the journal knows better of services: a run that ended before it could report left it there
@@ -130,7 +133,7 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			unreachable[node] = survey.Error
 			continue
 		}
-		out.Drift = append(out.Drift, driftOn(node, survey, tasks[node])...)
+		out.Drift = append(out.Drift, driftOn(node, survey, tasks[node], how.Known)...)
 		if survey.Guard != "" {
 			guards = append(guards, fmt.Sprintf("node %q: %s", node, survey.Guard))
 		}
@@ -235,9 +238,9 @@ func refusals(found map[string]rollout.NodeSurvey) string {
 	return strings.TrimSpace(Reasons(refused))
 }
 
-// driftOn returns what of the tasks is applied on a node and no longer as it should be. What is not applied in its
-// present form is left to the next plan, and is no drift.
-func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task) []DriftItem {
+// driftOn returns what of the tasks is applied on a node and no longer as it should be. What is applied in another form
+// is left to the next plan, and has drifted when it had before.
+func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task, known []DriftItem) []DriftItem {
 	current := make(map[resource.ID]bool, len(tasks))
 	for _, t := range tasks {
 		current[t.Resource.ID()] = survey.Ledger[t.Resource.ID()] == t.Digest
@@ -246,6 +249,11 @@ func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task) []DriftI
 	for _, item := range survey.Drift {
 		if current[item.ID] {
 			out = append(out, DriftItem{node, item.ID, change(item)})
+		}
+	}
+	for _, item := range known {
+		if _, applied := survey.Ledger[item.Resource]; applied && item.Node == node && !current[item.Resource] {
+			out = append(out, item)
 		}
 	}
 	return out

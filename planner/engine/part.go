@@ -94,7 +94,9 @@ func (p *Part) Warning(run int64) Messages {
 	perhaps := p.lines(func(t task.Task) bool { return !p.sure[keyOf(t)] && !p.hides(t) && !p.isLeftOut(t.Node) })
 	_, torn := p.Losses()
 	m.warn(summary(p.Lacking), "%s", listed(p.Lacking)+"The plan is made again in the apply, when everything is known. "+
-		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+p.notShown()+torn)
+		fmt.Sprintf("What is certain of run %d:
+
+", run)+stepsOf(p.certain())+besides(perhaps)+p.notShown()+p.later()+torn)
 	return m
 }
 
@@ -206,6 +208,14 @@ func (p *Part) notShown() string {
 		text += fmt.Sprintf("\nNot shown: tasks whose templates read what is not known of their nodes (%d).\n", tasks)
 	}
 	return text
+}
+
+// later says what more is missing where the run may end for approval.
+func (p *Part) later() string {
+	if p.Plan.Limited == nil || !p.Site.Ends() {
+		return ""
+	}
+	return "\nNot shown: what comes after a batch that is not approved. Whether it waits depends on what is not known.\n"
 }
 
 const checkedInApply = "protect is checked in the apply, before anything is touched.\n"
@@ -457,6 +467,11 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 	ends, err := rollout.Foresee(s, p.Plan, concerned, open)
 	if err != nil {
 		return out
+	}
+	for name := range ends.Groups {
+		if p.Site.Ends() { // whether it waits may depend on what is not known
+			ends.Groups[name] = ""
+		}
 	}
 	for _, name := range p.Names {
 		ends.Nodes[name] = ""

@@ -249,9 +249,23 @@ func (p *Planned) make(inventory services.Inventory, at time.Time) invalid.Error
 	return append(errs, p.undivided()...)
 }
 
+// HasChanges reports whether the run has work or moves services. One that waits for approval, and that nothing else
+// changes, stays in its state until its last node is approved.
+func (p *Planned) HasChanges() bool {
+	moving, waiting := p.Services.Changing(), p.Plan.WaitingServices(p.Owners)
+	for _, c := range p.Services.Changes() {
+		delete(waiting, c.Service)
+	}
+	maps.DeleteFunc(moving, func(service string, _ bool) bool { return waiting[service] })
+	return !p.Plan.Empty() || len(moving) > 0
+}
+
 // undivided refuses a limit that divides a service of an entity that changes: its lifecycle knows the service as a
-// whole.
+// whole. Approval may divide one: it changes until its last node is approved.
 func (p *Planned) undivided() (errs invalid.Errors) {
+	if p.Site.Limit == nil {
+		return nil
+	}
 	outside := map[string][]string{}
 	for _, node := range slices.Sorted(maps.Keys(p.Owners)) {
 		for _, service := range slices.Compact(slices.Sorted(maps.Values(p.Owners[node]))) {

@@ -108,12 +108,15 @@ type Pause struct {
 
 // Run is the course of a simulated run.
 type Run struct {
-	Site   string          `json:"site"`
-	Status Status          `json:"status"`
-	Steps  []Step          `json:"steps"` // two for each group, in processing order
-	Pauses []Pause         `json:"pauses,omitempty"`
-	Report strategy.Report `json:"report"`
-	Events []run.Command   `json:"-"` // what a run records: phases, nodes and groups that started or finished
+	Site   string  `json:"site"`
+	Status Status  `json:"status"`
+	Steps  []Step  `json:"steps"` // two for each group, in processing order
+	Pauses []Pause `json:"pauses,omitempty"`
+	// Waiting are the nodes that wait for approval, where a run ends for it, and Awaits says for which.
+	Waiting []string        `json:"waiting,omitempty"`
+	Awaits  string          `json:"awaits,omitempty"`
+	Report  strategy.Report `json:"report"`
+	Events  []run.Command   `json:"-"` // what a run records: phases, nodes and groups that started or finished
 }
 
 // New simulates the first run on a site, at a time: every node of a group has changes. Groups that are nil are the
@@ -134,10 +137,33 @@ func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	steps, pauses, report, events := outcomes.play(program, at)
 	out := Run{Site: s.Name, Status: Status(report.Status), Steps: []Step{}, Pauses: pauses, Report: report.Report,
 		Events: events}
-	for _, g := range report.Groups {
+	out.hold(plan)
+	for _, g := range out.Report.Groups {
 		out.Steps = append(out.Steps, judged(g, steps[g.Name])...)
 	}
 	return out, report.Err
+}
+
+// hold says of groups and nodes that the plan holds back that they are not started, as in a run.
+func (r *Run) hold(p *planner.Plan) {
+	for _, h := range p.Held {
+		at := slices.IndexFunc(r.Report.Groups, func(g strategy.GroupReport) bool { return g.Name == h.Group })
+		if g := &r.Report.Groups[at]; g.Stage == strategy.Deployed {
+			g.Stage = strategy.NotStarted
+		}
+	}
+	waits := func(node string) bool { return slices.Contains(p.Waiting, node) }
+	for i, s := range r.Report.Nodes {
+		nodes := slices.DeleteFunc(slices.Clone(s.Nodes), waits)
+		if s.Stage == strategy.NotStarted {
+			nodes = append(nodes, p.Waiting...)
+			slices.Sort(nodes)
+		}
+		r.Report.Nodes[i].Nodes = nodes
+	}
+	if r.Waiting, r.Awaits = p.Waiting, p.Awaits(); len(p.Held) > 0 && r.Status == Succeeded {
+		r.Status = Paused
+	}
 }
 
 // changes returns the plan of a site in which every node of a group has one change.
@@ -152,19 +178,36 @@ func changes(s site.Site) (*planner.Plan, error) {
 	}
 	p := &planner.Plan{Site: s.Name, EndAtPause: s.Approval == site.ApprovalEnd}
 	owned := map[string]bool{}
+	var settings []site.Group // in processing order
 	for _, name := range m.Order() {
 		g := planner.Group{Name: name, Members: m.Members(name)}
-		prepare := planner.Phase{TaskGroup: task.Prepare, Group: name}
-		deploy := planner.Phase{TaskGroup: task.Node, Group: name}
 		for _, n := range g.Members {
 			if !owned[n] {
 				owned[n] = true
-				prepare.Tasks = append(prepare.Tasks, task.Task{Node: n, Action: task.PrepareNode})
-				deploy.Tasks = append(deploy.Tasks, task.Task{Node: n})
+				g.Owned = append(g.Owned, n)
 			}
 		}
-		p.Groups, p.Phases = append(p.Groups, g), append(p.Phases, prepare, deploy)
+		at := slices.IndexFunc(groups, func(s site.Group) bool { return s.Name == name })
+		p.Groups, settings = append(p.Groups, g), append(settings, groups[at])
 	}
+	holds, held, covered, errs := planner.HoldBack(s, p.Groups, settings, func(string) bool { return true })
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	for _, g := range p.Groups {
+		prepare := planner.Phase{TaskGroup: task.Prepare, Group: g.Name}
+		deploy := planner.Phase{TaskGroup: task.Node, Group: g.Name}
+		for _, n := range g.Owned {
+			if len(held) > 0 && !covered[n] {
+				p.Waiting = append(p.Waiting, n)
+				continue
+			}
+			prepare.Tasks = append(prepare.Tasks, task.Task{Node: n, Action: task.PrepareNode})
+			deploy.Tasks = append(deploy.Tasks, task.Task{Node: n})
+		}
+		p.Phases = append(p.Phases, prepare, deploy)
+	}
+	p.Held = holds
 	p.MayFail = s.FailureBudget.Of(len(owned))
 	p.SetBatches(groups)
 	return p, nil

@@ -83,6 +83,9 @@ func (s Site) EndsForApproval(g Group) bool {
 	return s.Approval == ApprovalEnd && g.Rolling != nil && len(g.Rolling.Approve) > 0
 }
 
+// Ends reports whether a run of any group ends after a batch that is not approved.
+func (s Site) Ends() bool { return slices.ContainsFunc(s.Groups, s.EndsForApproval) }
+
 // validateApproved reports approvals of groups that never wait for one, and pauses that no run can end at.
 func (s Site) validateApproved() (errs invalid.Errors) {
 	groups, waiting := map[string]bool{}, map[string]bool{}

@@ -78,6 +78,11 @@ func (n UndecidedNode) MaySelect(s Selectors) bool {
 // Selected reports whether selectors certainly select the node.
 func (n UndecidedNode) Selected(s Selectors) bool { return len(s.Members([]Node{n.Node})) > 0 }
 
+// SureOfNodes reports whether it is known which nodes each group has.
+func (l Lacking) SureOfNodes() bool {
+	return l.Nodes.Lacks+l.Groups.Lacks == 0
+}
+
 // Share is how many objects of a kind are not wholly known.
 type Share struct{ Lacks, Of int }
 

@@ -27,6 +27,9 @@ type Site struct {
 	// Values are those that callbacks of earlier runs returned: service -> attribute with modifier r -> value. They are
 	// known.
 	Values map[string]map[string]any
+	// Partly says that there may be more nodes with something to do, because something is not known yet: a run that ends
+	// for approval may end at each batch that is not approved.
+	Partly bool
 }
 
 // Node is a machine, or a folder that stands for one (Connection.Root).
