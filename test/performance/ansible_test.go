@@ -88,6 +88,11 @@ func wipe(b *testing.B) {
 
 // apply rolls the site out with the engine that the provider uses.
 func apply(b *testing.B, s site.Site, applied planner.Applied) {
+	applyThrough(b, rollout.NewInProcess(), s, applied)
+}
+
+// applyThrough rolls the site out through an executor, and closes it.
+func applyThrough(b *testing.B, executor rollout.Executor, s site.Site, applied planner.Applied) {
 	p, errs := planner.Make(s, applied, nil)
 	if failures := errs.Errors(); len(failures) > 0 {
 		b.Fatal(failures)
@@ -100,7 +105,6 @@ func apply(b *testing.B, s site.Site, applied planner.Applied) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	executor := rollout.NewInProcess()
 	report, err := rollout.Run(b.Context(), s, p, rollout.Options{Executor: executor, Recorder: writer, RunID: "perf", Parallelism: nodeCount})
 	if err != nil || report.Status != rollout.StatusSucceeded {
 		b.Fatal(err, report)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/test/lab"
@@ -32,7 +33,7 @@ resource "slipway_service" "perf" {
   name      = "perf"
   selectors = []
   configuration = {
-    file    = { for i in range(10) : "/etc/perf-${i}.conf" => { content = "${join("", [for n in range(1000) : "x"])}${i}\n", mode = "0644" } }
+    file    = { for i in range(10) : "/etc/perf-${i}.conf" => { content = "%s${i}\n", mode = "0644" } }
     user    = { for u in ["alice", "bob"] : u => { shell = "/bin/bash", managehome = true } }
     package = { for p in ["nginx-light", "tree"] : p => { ensure = "installed" } }
     service = {
@@ -47,7 +48,7 @@ resource "slipway_deployment" "this" {
   nodes    = slipway_node.this
   services = [slipway_service.perf]
 }
-`, nodes.State("id_ed25519"), nodes.State("known_hosts"), nodeCount, lab.Address(0))
+`, nodes.State("id_ed25519"), nodes.State("known_hosts"), nodeCount, lab.Address(0), strings.Repeat("x", 1000))
 	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte(config), 0o600); err != nil {
 		b.Fatal(err)
 	}
