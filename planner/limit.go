@@ -163,12 +163,12 @@ func (w *phaseBuilder) postponesCallback(c callback, later map[string]bool) bool
 	return w.held[c.group] || later[c.Task.Service]
 }
 
-// WaitingServices returns the services of which tasks wait for approval. before is the owners before the plan, as for
-// [Plan.ByService].
+// WaitingServices returns the services of which tasks wait for approval, with an empty name where a removal waits of
+// which nobody knows whose it is. before is the owners before the plan, as for [Plan.ByService].
 func (p *Plan) WaitingServices(before Owners) map[string]bool {
 	out := make(map[string]bool)
 	for _, t := range p.Later {
-		if name := before.service(t); name != "" {
+		if name := before.service(t); name != "" || t.Action == task.Remove {
 			out[name] = true
 		}
 	}

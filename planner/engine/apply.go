@@ -331,8 +331,8 @@ func (a *application) transfer(p *planner.Plan, report rollout.Report, owners pl
 		progress, failures := report.Progress(tasks)
 		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}
 	}
-	for name := range p.WaitingServices(owners) {
-		if o, ran := outcomes[name]; !ran || o.Outcome == lifecycle.Succeeded {
+	for name, waits := range a.waiting(p, owners) {
+		if o, ran := outcomes[name]; waits && (!ran || o.Outcome == lifecycle.Succeeded) {
 			outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
 		}
 	}

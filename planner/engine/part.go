@@ -502,7 +502,7 @@ func (p *Part) Foresee(before Shown, differs bool, names []string) (out Foreseen
 		out.ChangedNodes = changed
 	}
 	inventory := site.NewNodeIndex(s.Nodes)
-	out.Services = !p.Entities && !p.Planned.Services.HasChanges() &&
+	out.Services = !p.Entities && len(p.Planned.Services.Changing()) == 0 &&
 		!slices.ContainsFunc(s.Services, func(service site.Service) bool {
 			return service.Entity != nil && slices.ContainsFunc(inventory.Members(service.Selectors),
 				func(n string) bool { return concerned[n] })

@@ -225,13 +225,20 @@ func (p *Planned) make(inventory services.Inventory, at time.Time) invalid.Error
 	if p.Plan == nil {
 		return errs
 	}
+	p.own(inventory)
+	p.Services.Wait(p.waiting(p.Plan, p.Owners))
 	var err error
 	if p.Plan.Digest, err = p.Services.Digest(p.Plan.Digest); err != nil {
 		return append(errs, invalid.Error{Object: "deployment", Name: p.Site.Name, Code: invalid.BadStructure,
 			Message: err.Error()})
 	}
-	if !p.Services.HasChanges() {
-		return errs
+	return append(errs, p.undivided()...)
+}
+
+// own finds what services bring, where any changes.
+func (p *Planned) own(inventory services.Inventory) {
+	if len(p.Services.Changing()) == 0 {
+		return
 	}
 	// What services brought shows later which removals are whose. A site that cannot be planned any more leaves that
 	// open.
@@ -246,19 +253,22 @@ func (p *Planned) make(inventory services.Inventory, at time.Time) invalid.Error
 	if now, more := p.cache.ownersOf(p.Deployed); len(more.Errors()) == 0 {
 		p.Owners.Add(now)
 	}
-	return append(errs, p.undivided()...)
 }
 
-// HasChanges reports whether the run has work or moves services. One that waits for approval, and that nothing else
-// changes, stays in its state until its last node is approved.
-func (p *Planned) HasChanges() bool {
-	moving, waiting := p.Services.Changing(), p.Plan.WaitingServices(p.Owners)
-	for _, c := range p.Services.Changes() {
-		delete(waiting, c.Service)
+// waiting returns the services of which tasks of a plan wait for approval. What a service had that is being deleted, only
+// the run that started its deletion knows: a removal of which nobody knows whose it is may be its.
+func (p *Planned) waiting(plan *planner.Plan, owners planner.Owners) map[string]bool {
+	out := plan.WaitingServices(owners)
+	if out[""] {
+		for name := range p.Services.Changing() {
+			out[name] = out[name] || !p.Services.Wanted(name)
+		}
 	}
-	maps.DeleteFunc(moving, func(service string, _ bool) bool { return waiting[service] })
-	return !p.Plan.Empty() || len(moving) > 0
+	return out
 }
+
+// HasChanges reports whether the run has work or moves services.
+func (p *Planned) HasChanges() bool { return !p.Plan.Empty() || p.Services.HasChanges() }
 
 // undivided refuses a limit that divides a service of an entity that changes: its lifecycle knows the service as a
 // whole. Approval may divide one: it changes until its last node is approved.

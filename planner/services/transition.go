@@ -29,7 +29,8 @@ type Transition struct {
 	events               []Event
 	rolledBack           []RolledBack
 	former               map[string]int // counts earlier services by name
-	unvalidatedDeletions []string       // services that are deleted without a validation
+	waiting              map[string]bool
+	unvalidatedDeletions []string // services that are deleted without a validation
 }
 
 // Change is what a plan does to a service.
@@ -203,9 +204,17 @@ func (t *Transition) live() []lifecycle.Instance {
 	return slices.DeleteFunc(all, func(in lifecycle.Instance) bool { return in.Deleted })
 }
 
+// Wait says which services wait with a part of their tasks, so that no deployment of this run moves them on.
+func (t *Transition) Wait(services map[string]bool) { t.waiting = services }
+
 // Changes returns the changes of the plan, sorted by service, with those services that a deployment moves on even if
 // there is nothing to deploy.
 func (t *Transition) Changes() []Change {
+	return slices.DeleteFunc(t.moving(), func(c Change) bool { return c.Kind == Continue && t.waiting[c.Service] })
+}
+
+// moving returns the changes, and the services that are between two states, also those that wait.
+func (t *Transition) moving() []Change {
 	out := slices.Clone(t.changes)
 	changes := make(map[string]bool, len(out))
 	for _, c := range out {

@@ -129,10 +129,10 @@ func (t *Transition) completeChanges() {
 // HasChanges reports whether services change even if there is nothing to deploy.
 func (t *Transition) HasChanges() bool { return len(t.Changes()) > 0 }
 
-// Changing returns the services that change even if there is nothing to deploy.
+// Changing returns the services that change even if there is nothing to deploy, and those that wait between two states.
 func (t *Transition) Changing() map[string]bool {
 	moving := make(map[string]bool)
-	for _, c := range t.Changes() {
+	for _, c := range t.moving() {
 		moving[c.Service] = true
 	}
 	return moving
