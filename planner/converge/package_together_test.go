@@ -114,6 +114,58 @@ func TestPackagesInOneCall(t *testing.T) {
 	}
 }
 
+// TestOneByOneNamesTheCulprit: when the one call fails, each package that is not there is tried by itself, so that the
+// error is that of its own, with each of the three.
+func TestOneByOneNamesTheCulprit(t *testing.T) {
+	for manager, tt := range map[string]struct {
+		files   map[string]string
+		answers map[string]system.Output
+		now     func(s *types.Session, r *recorder) // mc is installed
+		install string
+	}{
+		"apt": {
+			map[string]string{"/usr/bin/apt-get": "", "/var/lib/dpkg/status": dpkgStanza},
+			map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\nmc:\n  Candidate: 1\n")},
+			func(s *types.Session, _ *recorder) { nowInstalled(t, &s, stanza("mc", ""), "")() },
+			"apt-get" + aptOptions + " install -- ",
+		},
+		"dnf": {
+			map[string]string{"/usr/bin/dnf": ""},
+			map[string]system.Output{"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n")},
+			func(_ *types.Session, r *recorder) { r.answers["rpm -qa"] = prints("mc\t0\t1\t1\tx86_64\n") },
+			"dnf -y -q install -- ",
+		},
+		"apk": {
+			map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": "P:musl\nV:1\n\n"}, map[string]system.Output{},
+			func(s *types.Session, _ *recorder) {
+				edit(t, s, "/lib/apk/db/installed", "P:musl\nV:1\n\n", "P:mc\nV:1\n\n")
+			},
+			"apk --no-progress --wait 120 add -- ",
+		},
+	} {
+		t.Run(manager, func(t *testing.T) {
+			r := &recorder{answers: tt.answers}
+			r.answers[tt.install+"jq"] = system.Output{Status: 1, Combined: "Error: jq conflicts with bash\n"}
+			s := wholeMachine(t, tt.files, r.run)
+			r.effects = map[string]func(){tt.install + "mc": func() { tt.now(s, r) }}
+			results := runAll(t, s, item("package[jq]"), item("package[mc]"))
+			if got := statuses(results); !slices.Equal(got, []string{"package[jq] failed", "package[mc] changed"}) ||
+				!strings.Contains(results[0].Message, "jq conflicts with bash") {
+				t.Errorf("%q: %+v", got, results)
+			}
+			var installs []string
+			for _, line := range r.ran {
+				if names, is := strings.CutPrefix(line, tt.install); is {
+					installs = append(installs, names)
+				}
+			}
+			if !slices.Equal(installs, []string{"jq mc", "jq", "mc"}) {
+				t.Errorf("installed by %q", installs)
+			}
+		})
+	}
+}
+
 // TestAptMarksAgainWhatStays: the undo of jq was cut off when apt had forgotten why the companions are there. By now mc
 // needs one of them, which stays, and goes with mc.
 func TestAptMarksAgainWhatStays(t *testing.T) {
