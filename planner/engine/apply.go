@@ -313,8 +313,8 @@ func (a *application) passes(ctx context.Context, m *Messages) func(last, whole 
 }
 
 // transfer moves services on by how their tasks went, and returns those that are to be deployed again. A plan that was
-// made for some services only, those concerned, says nothing of the others; nil: it was made for all. A service of which
-// tasks wait for approval waits, too, unless it failed.
+// made for some services only, those concerned, says nothing of the others; nil: it was made for all. A service of
+// which tasks wait for approval waits, too, unless it failed.
 func (a *application) transfer(p *planner.Plan, report rollout.Report, owners planner.Owners,
 	concerned map[string]bool) (map[string]bool, invalid.Errors) {
 	outcomes := make(map[string]services.Outcome)

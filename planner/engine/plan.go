@@ -255,8 +255,8 @@ func (p *Planned) own(inventory services.Inventory) {
 	}
 }
 
-// waiting returns the services of which tasks of a plan wait for approval. What a service had that is being deleted, only
-// the run that started its deletion knows: a removal of which nobody knows whose it is may be its.
+// waiting returns the services of which tasks of a plan wait for approval. What a service had that is being deleted,
+// only the run that started its deletion knows: a removal of which nobody knows whose it is may be its.
 func (p *Planned) waiting(plan *planner.Plan, owners planner.Owners) map[string]bool {
 	out := plan.WaitingServices(owners)
 	if out[""] {

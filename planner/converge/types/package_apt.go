@@ -234,10 +234,10 @@ func (a apt) transact(ctx context.Context, s *Session, wants []packageWant) erro
 		if key, p := db.find(w.name); p.held {
 			held = append(held, key)
 		}
-		switch {
-		case w.ensure == "purged":
+		switch w.ensure {
+		case "purged":
 			purge = append(purge, w.name)
-		case w.ensure == "absent":
+		case "absent":
 			both = append(both, w.name+"-") // apt: remove it in the same transaction
 		default:
 			both = append(both, w.argument())
