@@ -94,9 +94,8 @@ func (p *Part) Warning(run int64) Messages {
 	perhaps := p.lines(func(t task.Task) bool { return !p.sure[keyOf(t)] && !p.hides(t) && !p.isLeftOut(t.Node) })
 	_, torn := p.Losses()
 	m.warn(summary(p.Lacking), "%s", listed(p.Lacking)+"The plan is made again in the apply, when everything is known. "+
-		fmt.Sprintf("What is certain of run %d:
-
-", run)+stepsOf(p.certain())+besides(perhaps)+p.notShown()+p.later()+torn)
+		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+p.notShown()+
+		p.later()+torn)
 	return m
 }
 
