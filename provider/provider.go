@@ -36,7 +36,23 @@ func NewServer(ctx context.Context, version string, runs *resources.Runs) (tfpro
 	if err != nil {
 		return nil, err
 	}
-	return values.NewUnchangedServer(ctx, p, server)
+	if server, err = values.NewUnchangedServer(ctx, p, server); err != nil {
+		return nil, err
+	}
+	return stopServer{server, runs}, nil
+}
+
+// stopServer notes that Terraform asks for a stop. The library only ends the contexts of calls then, as it does when
+// Terraform is gone.
+type stopServer struct {
+	values.Server
+	runs *resources.Runs
+}
+
+func (s stopServer) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (
+	*tfprotov6.StopProviderResponse, error) {
+	s.runs.Ask()
+	return s.Server.StopProvider(ctx, req)
 }
 
 // slipway is the provider.
@@ -53,6 +69,8 @@ type modelV0 struct {
 	Connection       types.Object `tfsdk:"connection"`
 	Journal          types.String `tfsdk:"journal"`
 	JournalDirectory types.String `tfsdk:"journal_directory"`
+	Engine           types.Object `tfsdk:"engine"`
+	EncryptionKey    types.String `tfsdk:"encryption_key"`
 }
 
 func (p *slipway) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -77,6 +95,13 @@ func (p *slipway) Schema(_ context.Context, _ provider.SchemaRequest, resp *prov
 				MarkdownDescription: "Folder of the journals, one database for each site: the history of runs, for `runs`, `report` and `watch` of the companion. Deleting it costs history only. May also be given as `" +
 					journalDirectoryVariable + "`. Default: `" + journal.DefaultDirectory + "` in the working directory.",
 				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
+			},
+			"engine": engineAttribute(),
+			"encryption_key": schema.StringAttribute{
+				Optional:            true,
+				Sensitive:           true,
+				MarkdownDescription: "Key that encrypts what runs leave for workers in the journal and on the server of `engine`: 32 bytes in base64. It is in no database. `terraform-provider-slipway key` makes one. Several are separated by spaces: the first encrypts, all decrypt. May also be given as `" + keyVariable + "`.",
+				Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 			},
 		},
 	}
@@ -103,6 +128,13 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 		Runs:             p.runs,
 		Planned:          &resources.Planned{},
 	}
+	var more diag.Diagnostics
+	data.Keys, more = p.keys(m.EncryptionKey)
+	if resp.Diagnostics.Append(more...); resp.Diagnostics.HasError() {
+		return
+	}
+	data.Handing, more = p.handing(ctx, m, data.Journals())
+	resp.Diagnostics.Append(more...)
 	resp.ResourceData, resp.DataSourceData = data, data.Journals()
 }
 

@@ -198,7 +198,12 @@ func TestConfigure(t *testing.T) {
 		p := &slipway{getenv: environment{}.get}
 		config := configured(t, p, nil, nil)
 		typ := config.Schema.Type().TerraformType(t.Context()).(tftypes.Object)
-		config.Raw = tftypes.NewValue(typ, map[string]tftypes.Value{"connection": tftypes.NewValue(typ.AttributeTypes["connection"], tftypes.UnknownValue), "journal": tftypes.NewValue(tftypes.String, nil), "journal_directory": tftypes.NewValue(tftypes.String, nil)})
+		values := map[string]tftypes.Value{}
+		for name, a := range typ.AttributeTypes {
+			values[name] = tftypes.NewValue(a, nil)
+		}
+		values["connection"] = tftypes.NewValue(typ.AttributeTypes["connection"], tftypes.UnknownValue)
+		config.Raw = tftypes.NewValue(typ, values)
 		var resp provider.ConfigureResponse
 		p.Configure(t.Context(), provider.ConfigureRequest{Config: config}, &resp)
 		if data, ok := resp.ResourceData.(resources.ProviderData); len(resp.Diagnostics) > 0 || !ok || !data.Unknown {

@@ -50,7 +50,10 @@ func stopOnSignal(runs *resources.Runs) {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
 		signal.Notify(asked, syscall.SIGHUP)
 	}
-	for range asked {
+	for signal := range asked {
+		if signal == syscall.SIGTERM {
+			runs.Ask()
+		}
 		runs.Stop()
 	}
 }

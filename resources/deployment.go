@@ -59,11 +59,14 @@ func (d *Deployment) Configure(_ context.Context, req resource.ConfigureRequest,
 
 // engine returns the engine with what the provider gives.
 func (d *Deployment) engine() *engine.Engine {
+	executor := func() rollout.Executor { return rollout.NewInProcess() }
+	if h := d.provider.Handing; h != nil {
+		executor = h.Executor
+	}
 	return &engine.Engine{
-		Journals: d.provider.Journals(),
-		Executor: func() rollout.Executor { return rollout.NewInProcess() },
-		Caller:   controller.New(controller.Options{}), Now: time.Now, GiveUp: d.provider.Runs.ending(),
-		Log: logged,
+		Journals: d.provider.Journals(), Executor: executor,
+		Caller: controller.New(controller.Options{}), Now: time.Now, GiveUp: d.provider.Runs.ending(),
+		Handing: d.provider.Handing, Log: logged,
 	}
 }
 
@@ -247,6 +250,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 					"change":   shown(types.StringType, "What differs: parameter, what it is and what it should be. Contents are shown as digests, followed by a diff of texts that every user of the node may read; secrets not at all."),
 				}},
 			},
+			"active_run":  shown(types.StringType, "Id of a run that is active without Terraform, as the last refresh found it, empty when that has ended; null where none was. Only with `engine` of the provider. A plan shows it becoming empty: the apply waits for the run, when it was started with the same configuration."),
 			"unreachable": shown(types.ListType{ElemType: types.StringType}, "Names of the nodes that did not answer at the last refresh or run, sorted. Such a node is neither drifted nor gone."),
 		},
 	}

@@ -34,8 +34,20 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	defer cancel()
 	old := d.provider.Runs.replacedBy(plan.Site.ValueString())
 	how := engine.Run{Replaced: old.nodes}
+	if d.provider.Handing != nil {
+		var err error
+		if how.Model, err = modelOf(ctx, req.Plan); err != nil {
+			resp.Diagnostics.AddError("The run cannot be handed over", err.Error())
+			return
+		}
+	}
 	out, diags := d.apply(ctx, &plan, nil, engine.State{}, how, key)
 	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
+	if out.Active != "" { // the next creation waits for the run
+		s, _, _ := plan.Value(ctx) // it was planned
+		out, plan.ActiveRun = out.Begun(s), types.StringValue(out.Active)
+	}
 	if out.Status == "" {
 		return // no node was touched: nothing to save
 	}
@@ -67,8 +79,17 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 	}
 	ctx, cancel := d.provider.Runs.within(ctx, "update", timeout)
 	defer cancel()
-	out, diags := d.apply(ctx, &plan, &prior, past, engine.Run{}, key)
+	var how engine.Run
+	if d.provider.Handing != nil {
+		var err error
+		if how.Model, err = modelOf(ctx, req.Plan); err != nil {
+			resp.Diagnostics.AddError("The run cannot be handed over", err.Error())
+			return
+		}
+	}
+	out, diags := d.apply(ctx, &plan, &prior, past, how, key)
 	resp.Diagnostics.Append(diags...)
+	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
 	if out.Status == "" {
 		return // no node was touched: the prior state stays
 	}

@@ -59,6 +59,7 @@ type computedV1 struct {
 	Unreachable   types.List   `tfsdk:"unreachable"`
 	ServiceStatus types.Map    `tfsdk:"service_status"`
 	ServiceValues types.Map    `tfsdk:"service_values"`
+	ActiveRun     types.String `tfsdk:"active_run"`
 }
 
 // driftModel is one element of drift.
@@ -263,6 +264,13 @@ func (m *deploymentModelV1) setUnknown() {
 	m.ChangedNodes = types.MapUnknown(types.Int64Type)
 	m.GroupStatus, m.NodeStatus = types.MapUnknown(types.StringType), types.MapUnknown(types.StringType)
 	m.ServiceStatus, m.ServiceValues = types.MapUnknown(serviceStatusType), types.MapUnknown(serviceValuesType)
+}
+
+// awaits says what becomes of the run that the prior state calls active: the apply waits for it.
+func (m *deploymentModelV1) awaits(prior *deploymentModelV1) {
+	if m.ActiveRun = types.StringNull(); prior != nil && !prior.ActiveRun.IsNull() {
+		m.ActiveRun = types.StringValue("")
+	}
 }
 
 // keepRun takes over what the prior state has of the last run.

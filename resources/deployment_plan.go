@@ -78,7 +78,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 	p := w.Plan
 	if prior != nil && !w.HasChanges() && !w.Drifted() && prior.shown().Settled() &&
-		plan.sameDesire(*prior) {
+		plan.sameDesire(*prior) && prior.ActiveRun.ValueString() == "" {
 		plan.computedV1 = prior.computedV1 // nothing is to be done
 	} else {
 		plan.setPlan(w, prior)
@@ -155,6 +155,7 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 // setPlan shows what is done and, where it is certain, how it ends.
 func (m *deploymentModelV1) setPlan(w *engine.Planned, prior *deploymentModelV1) {
 	m.setUnknown()
+	m.awaits(prior)
 	m.Digest = types.StringValue(w.Plan.Digest)
 	m.Drift = prior.driftOutside(w)
 	m.setServices(w.Services, w.Site.Values, w.Returning())
@@ -208,6 +209,7 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	prior *deploymentModelV1, past engine.State) (diags diag.Diagnostics) {
 	whole := *plan
 	plan.setUnknown()
+	plan.awaits(prior)
 	if prior == nil || !prior.Drift.IsNull() {
 		plan.Drift = types.ListValueMust(driftType, []attr.Value{})
 	}

@@ -30,6 +30,12 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if len(state.Steps.Elements()) > 0 {
 		d.provider.Planned.noteRun(state.Site.ValueString(), state.Run.ValueInt64())
 	}
+	done, diags := d.readHanded(ctx, req, resp, &state, &past)
+	if resp.Diagnostics.Append(diags...); done || resp.Diagnostics.HasError() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
+		resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
+		return
+	}
 	e := d.engine()
 	past, known, found := e.Adopt(ctx, state.Site.ValueString(), past)
 	resp.Diagnostics.Append(messages(found)...)

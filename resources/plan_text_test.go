@@ -58,7 +58,8 @@ func (c *commandLine) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	}
 	cmd := exec.CommandContext(c.t.Context(), binary, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.Getenv("SLIPWAY_MIRROR"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1")
+	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.Getenv("SLIPWAY_MIRROR"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1",
+		"SLIPWAY_KEY="+key)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	return cmd, &out

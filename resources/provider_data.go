@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -28,6 +29,10 @@ type ProviderData struct {
 	// Unknown says that some of the provider's configuration is not known yet, as in the plan that also creates the key
 	// it uses. Connection is then incomplete and must not be used to reach a node. It is never set during an apply.
 	Unknown bool
+	// Keys encrypt what runs leave for workers; nil: there are none.
+	Keys *encryption.Keys
+	// Handing says how runs are handed over to another engine; nil: this process executes them.
+	Handing *engine.Handing
 	// Runs is shared by everything that starts runs in this process, so that main can wait for them.
 	Runs *Runs
 	// Planned are the nodes that the plan at work reaches otherwise.
@@ -59,7 +64,7 @@ func (p ProviderData) Journals() journal.Location {
 	if p.JournalURL != "" {
 		setting = "journal of the provider, or SLIPWAY_JOURNAL,"
 	}
-	return journal.Location{Path: p.JournalDirectory, URL: p.JournalURL, Setting: setting}
+	return journal.Location{Path: p.JournalDirectory, URL: p.JournalURL, Setting: setting, Keys: p.Keys}
 }
 
 // Runs knows the runs of this process.
@@ -71,7 +76,20 @@ type Runs struct {
 	giveUp   chan struct{} // closed when the process ends
 	stop     chan struct{} // closed when runs have to end in an orderly way
 	stopOnce sync.Once
+	asked    chan struct{} // closed when the stop was asked for by Terraform or a person
+	askOnce  sync.Once
 	work     sync.WaitGroup
+}
+
+// Ask notes that the stop of this process was asked for: it is not only that Terraform is gone.
+func (r *Runs) Ask() { r.askOnce.Do(func() { close(r.channel(&r.asked)) }) }
+
+// Asked is closed by Ask; nil where nothing is shared.
+func (r *Runs) Asked() <-chan struct{} {
+	if r == nil {
+		return nil
+	}
+	return r.channel(&r.asked)
 }
 
 // Stop ends runs and refreshes, those that come later too, as Terraform's first interrupt does: what runs has its

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -58,32 +57,8 @@ func decode[T any](m *errs, text, what, hint string) *T {
 		m.add("", BadValue, "is not %s (%s); %s", what, err, hint)
 		return nil
 	}
-	plainNumbers(reflect.ValueOf(out))
+	resource.PlainNumbersIn(out)
 	return out
-}
-
-// plainNumbers converts the numbers of decoded values to the types that documents give them.
-func plainNumbers(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Interface:
-		if !v.IsNil() {
-			v.Set(reflect.ValueOf(resource.PlainNumbers(v.Interface())))
-		}
-	case reflect.Map:
-		resource.PlainNumbers(v.Interface())
-	case reflect.Pointer:
-		if !v.IsNil() {
-			plainNumbers(v.Elem())
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			plainNumbers(v.Index(i))
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			plainNumbers(v.Field(i))
-		}
-	}
 }
 
 // Digest returns the SHA-256 of the definition in hexadecimal. Its error is that of [Entity.Definition].

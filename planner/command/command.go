@@ -41,6 +41,7 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 	serve := newServe(j)
 	j.add(serve.Flags())
 	root.AddCommand(serve)
+	root.AddCommand(newWorker(environment, &journalFlags{environment: journalURL}), newKey())
 	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
 		newConvert(), newLifecycle()} {
 		root.AddCommand(interruptible(cmd))

@@ -28,6 +28,8 @@ type Run struct {
 	Digest string
 	// Replaced are the nodes of a creation that failed and that this one takes the place of, with their own connections.
 	Replaced []site.Node
+	// Model is kept with a run that is handed over, for who asked for it.
+	Model []byte
 }
 
 // application is one apply of a site.
@@ -50,6 +52,12 @@ type application struct {
 // Apply brings a site from prior to s. prior is nil for a site that is not known: the run then goes on from what the
 // nodes' ledgers and the journal say. When ctx ends, no new task is started and running ones have their grace.
 func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) Outcome {
+	return e.apply(ctx, prior, s, how, nil, nil)
+}
+
+// apply is Apply; r is a run that the journal has already, and drive drives its machine; nil: this process does.
+func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, r *run,
+	drive func(context.Context, *rollout.Hosted) error) Outcome {
 	var out Outcome
 	planned, errs := plan(prior, s, how.Settings, e.Now())
 	if planned == nil {
@@ -67,7 +75,13 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	if out.add(how.Secrets.Missing(s)); out.Failed() {
 		return out
 	}
-	a := &application{Planned: planned, engine: e, how: how, prior: prior}
+	if e.Handing != nil {
+		if out.add(ownSecrets(s, how.Connection)); out.Failed() {
+			return out
+		}
+		return e.handOver(ctx, prior, s, how, planned)
+	}
+	a := &application{Planned: planned, engine: e, how: how, prior: prior, run: r}
 	if prior != nil {
 		a.past = prior.State
 	}
@@ -78,6 +92,7 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 	}
 	executor := rollout.Executor(secretive{e.Executor(), how.Secrets})
 	a.options = a.rolloutOptions(executor)
+	a.options.Drive = drive
 	running := ctx
 	surveying, stop := context.WithCancel(ctx) // nodes that are slow to answer are waited for where they are worked on
 	defer stop()
@@ -151,10 +166,6 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 // start starts the run in the journal, and returns the services that the journal has. Services that changed since the
 // plan are refused, also those that another run changed while this one waited for the site.
 func (a *application) start(ctx context.Context) (journaled []services.Revision, m Messages) {
-	operation := "update"
-	if a.prior == nil {
-		operation = "create"
-	}
 	journaled, err := a.engine.journaled(ctx, a.Site.Name)
 	if err != nil {
 		m.fail("The journal cannot be opened", "%v\n\nNo node was touched.", err)
@@ -165,8 +176,11 @@ func (a *application) start(ctx context.Context) (journaled []services.Revision,
 			return nil, m
 		}
 	}
+	if a.run != nil {
+		return journaled, m
+	}
 	var more Messages
-	a.run, more = a.engine.start(ctx, operation, a.Site.Name, a.Plan)
+	a.run, more = a.engine.start(ctx, operation(a.prior), a.Site.Name, a.Plan)
 	if m.add(more); m.Failed() || a.prior == nil {
 		return journaled, m
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Engine works on sites. All fields are required, but for GiveUp and Log.
+// Engine works on sites. All fields are required, but for GiveUp, Log and Handing.
 type Engine struct {
 	Journals Journals
 	Executor func() rollout.Executor // a new one, for one operation
@@ -31,7 +31,8 @@ type Engine struct {
 	Now      func() time.Time
 	GiveUp   <-chan struct{} // closed when running sessions are to be given up at once
 	// Log takes lines about runs, with pairs of names and values; nil: nobody reads them. They contain no secret.
-	Log func(ctx context.Context, line string, about ...any)
+	Log     func(ctx context.Context, line string, about ...any)
+	Handing *Handing // nil: runs are executed in this process
 }
 
 // Journals opens the journals of sites, which have their leases.

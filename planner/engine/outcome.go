@@ -31,7 +31,9 @@ const (
 
 // Outcome is what a run left behind.
 type Outcome struct {
-	Status Status // empty: no node was touched, and nothing else is set but Messages
+	Status Status // empty: no node was touched, or the run goes on, and nothing else is set but Messages
+	Run    string // that was handed over, and has ended; empty for others
+	Active string // run that was handed over and goes on
 	State  State  // what to remember
 	// Kept are nodes that left the site and are still to be torn down, because the run failed: name -> name in the prior
 	// state, or in the creation that is replaced. They belong with the nodes of the next Prior.

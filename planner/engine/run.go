@@ -24,6 +24,10 @@ type run struct {
 	log    func(line string, about ...any)
 
 	revisions, events int // of services that are recorded
+
+	// hosted says that the run was handed over: Host records its end, which finish notes.
+	hosted         bool
+	status, report string
 }
 
 // start opens the journal of a site and takes the site's lease. p is nil when no plan is run.
@@ -55,13 +59,20 @@ func (e *Engine) start(ctx context.Context, operation, siteName string, p *plann
 		}
 		return nil, m
 	}
-	r := &run{id: about.ID, store: store, writer: writer, log: func(string, ...any) {}}
+	return e.entered(ctx, about, store, writer)
+}
+
+// entered returns a run that has the lease of its site.
+func (e *Engine) entered(ctx context.Context, about journal.Run, store *journal.Store, writer *journal.Writer) (r *run,
+	m Messages) {
+	r = &run{id: about.ID, store: store, writer: writer, log: func(string, ...any) {}}
 	if e.Log != nil {
-		ids := []any{"run_id", r.id, "trace_id", telemetry.TraceID(r.id), "site", siteName}
+		ids := []any{"run_id", r.id, "trace_id", telemetry.TraceID(r.id), "site", about.Site}
 		r.log = func(line string, about ...any) { e.Log(ctx, line, append(ids, about...)...) }
 	}
-	r.log("run started", "operation", operation)
-	m = owed(ctx, store, siteName, r.id)
+	r.log("run started", "operation", about.Operation)
+	m = owed(ctx, store, about.Site, r.id)
+	var err error
 	if r.sent, err = telemetry.Start(ctx, about, e.Now()); err != nil {
 		m.warn("Traces and metrics are not sent", "%v", err)
 	}
@@ -87,7 +98,12 @@ func (r *run) Record(ctx context.Context, events ...journal.Event) error {
 
 // finish writes the outcome and gives the lease back. It is done even when ctx has ended.
 func (r *run) finish(ctx context.Context, status, report string) (m Messages) {
-	err := errors.Join(r.writer.Finish(context.WithoutCancel(ctx), status, report), r.store.Close())
+	var err error
+	if r.hosted {
+		r.status, r.report = status, report
+	} else {
+		err = errors.Join(r.writer.Finish(context.WithoutCancel(ctx), status, report), r.store.Close())
+	}
 	r.log("run ended", "status", status)
 	if err := r.sent.End(status); err != nil {
 		m.warn("Not all traces and metrics were sent", "%v\n\nThe run itself is complete.", err)

@@ -47,27 +47,56 @@ func (w *Writer) Put(ctx context.Context, blobs ...Blob) (addresses []string, er
 func (w *Writer) put(ctx context.Context, blobs []Blob) (addresses []string, err error) {
 	contents := make([][]byte, len(blobs))
 	for i, b := range blobs {
-		if len(b.Content) > blobLimit {
-			return nil, fmt.Errorf("a content of %d bytes is too large: the limit is %d", len(b.Content), blobLimit)
-		}
-		address, err := w.store.keys.Address(b.Zone, w.store.site, b.Content)
+		address, content, err := w.store.encrypt(b)
 		if err != nil {
 			return nil, err
 		}
-		if contents[i], err = w.store.keys.Encrypt(b.Zone, w.store.bound(address), b.Content); err != nil {
-			return nil, err
-		}
-		addresses = append(addresses, address)
+		addresses, contents[i] = append(addresses, address), content
 	}
 	return addresses, w.write(ctx, func(tx *sql.Tx, _ time.Time) error {
 		for i, content := range contents {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO blobs (run, address, content) VALUES ($1, $2, $3)
-				ON CONFLICT DO NOTHING`, w.run.ID, addresses[i], content); err != nil {
+			if err := leave(ctx, tx, w.run.ID, addresses[i], content); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// encrypt returns the address of a content, and the content as the database has it.
+func (s *Store) encrypt(b Blob) (address string, content []byte, err error) {
+	if len(b.Content) > blobLimit {
+		return "", nil, fmt.Errorf("a content of %d bytes is too large: the limit is %d", len(b.Content), blobLimit)
+	}
+	if address, err = s.keys.Address(b.Zone, s.site, b.Content); err == nil {
+		content, err = s.keys.Encrypt(b.Zone, s.bound(address), b.Content)
+	}
+	return address, content, err
+}
+
+// leave records an encrypted content of a run.
+func leave(ctx context.Context, tx *sql.Tx, run, address string, content []byte) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO blobs (run, address, content) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+		run, address, content)
+	return err
+}
+
+// Leave records a content of a run that another process writes: what a session is to do, or what came of it. It needs
+// no lease.
+func (s *Store) Leave(ctx context.Context, run string, b Blob) (address string, err error) {
+	address, content, err := s.encrypt(b)
+	if err != nil {
+		return "", fmt.Errorf("journal %s: run %s: %w", s.name, run, err)
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err == nil {
+		if err = leave(ctx, tx, run, address, content); err == nil {
+			err = tx.Commit()
+		} else {
+			_ = tx.Rollback() // a transaction without commit changes nothing
+		}
+	}
+	return address, s.failed(err)
 }
 
 // bound is what the content at an address is bound to: it cannot be put in the place of another, or of another site's.

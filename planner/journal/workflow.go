@@ -26,20 +26,26 @@ func (r Run) holder() string {
 
 func ofWorkflow(holder string) bool { return strings.HasPrefix(holder, workflowHolder) }
 
-// Hand records a run that a workflow executes, and gives it the lease of its site. Run.Workflow is required. It fails
-// with a [*BusyError] while another run has the site.
-func (s *Store) Hand(ctx context.Context, run Run) error {
+// Hand records a run that a workflow executes with what it is asked for, and gives it the lease of its site.
+// Run.Workflow is required. It fails with a [*BusyError] while another run has the site.
+func (s *Store) Hand(ctx context.Context, run Run, request []byte) error {
 	if run.Workflow == "" {
 		return errors.New("journal: a run that is handed over needs the id of its workflow")
 	}
 	run, err := run.here()
+	var encrypted []byte
+	if err == nil {
+		run.Request, encrypted, err = s.encrypt(Blob{Content: request})
+	}
 	if err != nil {
 		return err
 	}
 	return s.failed(s.whenFree(ctx, run.Site, false, func(tx *sql.Tx, now time.Time, _ BusyError) error {
 		run.Started = now
-		_, err := s.enter(ctx, tx, run)
-		return err
+		if _, err := s.enter(ctx, tx, run); err != nil {
+			return err
+		}
+		return leave(ctx, tx, run.ID, run.Request, encrypted)
 	}))
 }
 

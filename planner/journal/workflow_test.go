@@ -4,17 +4,24 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 )
 
 // The lease of a run that a workflow executes never counts as silent. Who goes on with the run fences off who was at
 // work on it before.
 func TestLeaseOfWorkflow(t *testing.T) {
 	conform(t, func(t *testing.T, at Location) {
+		keys, err := encryption.Parse(encryption.New())
+		if err != nil {
+			t.Fatal(err)
+		}
+		at.Keys = keys
 		s, other := openSite(t, at), openSite(t, at)
 		s.leaseTime, other.leaseTime = 50*time.Millisecond, 50*time.Millisecond
 		handed := Run{ID: "run-1", Site: "lon1", Operation: "update", Workflow: "slipway/lon1/run-1", Desired: "d",
-			Request: "r", Steps: []string{"1.1 a"}}
-		if err := s.Hand(t.Context(), handed); err != nil {
+			Steps: []string{"1.1 a"}}
+		if err := s.Hand(t.Context(), handed, []byte("what is asked for")); err != nil {
 			t.Fatal(err)
 		}
 		var busy *BusyError
@@ -22,8 +29,16 @@ func TestLeaseOfWorkflow(t *testing.T) {
 			t.Errorf("a second run: %v, want that run-1 has the site", err)
 		}
 		got, err := other.Run(t.Context(), "")
-		if err != nil || got.Status != Running || got.Workflow != handed.Workflow || got.Desired != "d" || got.Request != "r" {
+		if err != nil || got.Status != Running || got.Workflow != handed.Workflow || got.Desired != "d" {
 			t.Errorf("the run is %+v, error %v", got, err)
+		}
+		if text, err := other.Blob(t.Context(), "run-1", got.Request); string(text) != "what is asked for" {
+			t.Errorf("the request is %q, error %v", text, err)
+		}
+		if address, err := other.Leave(t.Context(), "run-1", Blob{Content: []byte("result")}); err != nil {
+			t.Error(err)
+		} else if text, err := s.Blob(t.Context(), "run-1", address); string(text) != "result" {
+			t.Errorf("what a session left is %q, error %v", text, err)
 		}
 
 		first, err := s.Resume(t.Context(), "run-1")

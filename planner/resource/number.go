@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"reflect"
 )
 
 // exactFloat bounds the whole numbers that a float64 distinguishes from their neighbours.
@@ -76,6 +77,49 @@ func PlainNumbers(value any) any {
 		return n.String(), nil
 	})
 	return value
+}
+
+// PlainNumbersIn is [PlainNumbers] for all values of the type any in what a pointer points to, decoded from JSON with
+// numbers as json.Number.
+func PlainNumbersIn(pointer any) { plainNumbersIn(reflect.ValueOf(pointer)) }
+
+func plainNumbersIn(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() && v.CanSet() {
+			v.Set(reflect.ValueOf(PlainNumbers(v.Interface())))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			switch value := v.MapIndex(key); value.Kind() {
+			case reflect.Interface:
+				if !value.IsNil() {
+					v.SetMapIndex(key, reflect.ValueOf(PlainNumbers(value.Interface())))
+				}
+			case reflect.Map, reflect.Pointer, reflect.Slice:
+				plainNumbersIn(value)
+			case reflect.Struct, reflect.Array:
+				changed := reflect.New(value.Type()).Elem()
+				changed.Set(value)
+				plainNumbersIn(changed)
+				v.SetMapIndex(key, changed)
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			plainNumbersIn(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			plainNumbersIn(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				plainNumbersIn(v.Field(i))
+			}
+		}
+	}
 }
 
 func plain(value any, nulls Nulls, number func(json.Number) (any, error)) (any, error) {

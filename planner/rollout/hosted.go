@@ -22,6 +22,7 @@ type Hosted struct {
 	persons  []run.Event // what persons have decided
 	over     chan struct{}
 	end      *run.Report
+	finished chan struct{} // closed when the machine has said that the run is over
 }
 
 // hostedSession is a session that was started and not taken yet.
@@ -55,7 +56,8 @@ type Stepped struct {
 
 // host lets o.Drive drive the machine.
 func (d *driver) host(ctx context.Context) *run.Report {
-	h := &Hosted{driver: d, sessions: map[run.ID]*hostedSession{}, over: make(chan struct{})}
+	h := &Hosted{driver: d, sessions: map[run.ID]*hostedSession{}, over: make(chan struct{}),
+		finished: make(chan struct{})}
 	d.lose = h.lose
 	err := d.Drive(ctx, h)
 	close(h.over)
@@ -100,6 +102,9 @@ func (h *Hosted) state() Stepped {
 // Run returns the id of the run.
 func (h *Hosted) Run() string { return h.RunID }
 
+// Finished is closed when the machine has said that the run is over.
+func (h *Hosted) Finished() <-chan struct{} { return h.finished }
+
 // Step executes commands and takes the results of sessions.
 func (h *Hosted) Step(s Step) (Stepped, error) {
 	h.mu.Lock()
@@ -128,6 +133,7 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 				h.passOver(c.Report)
 			}
 			h.end = c.Report
+			close(h.finished)
 		case run.Wake: // the driver of the machine has its timer
 		case run.Retry:
 			h.execute(c)

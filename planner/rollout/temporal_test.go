@@ -19,8 +19,12 @@ func onTemporal() func(context.Context, *rollout.Hosted) error {
 		env := suite.NewTestWorkflowEnvironment()
 		env.SetStartTime(time.Now())
 		env.SetTestTimeout(1000 * time.Hour)
-		runs := &temporal.Runs{}
-		defer runs.Host(h)()
+		ended := make(chan struct{})
+		defer close(ended)
+		runs := &temporal.Runs{Perform: func(ctx context.Context, _, _ string, _ bool,
+			drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error {
+			return drive(ctx, h, ended)
+		}}
 		runs.Register(env)
 		env.ExecuteWorkflow(temporal.RunName, temporal.Input{Run: h.Run()})
 		return env.GetWorkflowError()

@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,13 +15,27 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 )
 
-// Runs are the runs that this process has. The zero value is ready for use.
+// Runs are the runs that this process hosts. Perform is required.
 type Runs struct {
-	mu   sync.Mutex
-	runs map[string]*rollout.Hosted
+	// Perform executes a run to its end, and calls drive for its machine. again: another process had the run before.
+	Perform func(ctx context.Context, site, id string, again bool,
+		drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error
+	Queue string // the task queue of this process alone; empty: that of workflows
+
+	mu       sync.Mutex
+	runs     map[string]*hosted
+	sessions sync.WaitGroup // that run
 }
 
-// Activities are what workflows call. They work on the runs of this process.
+// hosted is a run of this process, of one generation.
+type hosted struct {
+	*rollout.Hosted
+	ready chan struct{} // closed when Hosted is there
+	ended chan struct{} // closed with err at the end
+	err   error
+}
+
+// Activities are what workflows call. They work on the runs of this process, but for Open.
 type Activities struct{ runs *Runs }
 
 var activities *Activities // for the names of the methods
@@ -36,38 +51,106 @@ func (r *Runs) Register(to Registry) {
 	to.RegisterActivity(&Activities{r})
 	to.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: RunName})
 	to.RegisterWorkflowWithOptions(Sessions, workflow.RegisterOptions{Name: SessionsName})
+	to.RegisterWorkflowWithOptions(Converge, workflow.RegisterOptions{Name: ConvergeName})
 }
 
 // heartbeatLimit is for how long an activity may be silent before its worker counts as gone.
 const heartbeatLimit = 30 * time.Second
 
-// Host lets the workflow of a run find it here, until the returned function is called.
-func (r *Runs) Host(h *rollout.Hosted) (leave func()) {
+// key is that of a run here. Another process, or this one, has another generation of it.
+func key(id string, generation int) string { return fmt.Sprintf("%s/%d", id, generation) }
+
+func (r *Runs) put(k string, h *hosted) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.runs == nil {
-		r.runs = map[string]*rollout.Hosted{}
+		r.runs = map[string]*hosted{}
 	}
-	r.runs[h.Run()] = h
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.runs, h.Run())
+	r.runs[k] = h
+}
+
+func (r *Runs) drop(k string, h *hosted) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.runs[k] == h {
+		delete(r.runs, k)
 	}
 }
 
-func (r *Runs) run(id string) (*rollout.Hosted, error) {
+// lostType is the type of errors that say that a run is not here.
+const lostType = "run"
+
+func (r *Runs) run(k string) (*hosted, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h := r.runs[id]; h != nil {
+	if h := r.runs[k]; h != nil {
 		return h, nil
 	}
-	return nil, temporal.NewNonRetryableApplicationError(fmt.Sprintf("run %s: this worker does not have it", id), "run", nil)
+	return nil, temporal.NewNonRetryableApplicationError(fmt.Sprintf("run %s: this worker does not have it", k), lostType,
+		nil)
+}
+
+// Len returns how many runs this process hosts.
+func (r *Runs) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.runs)
+}
+
+// Open makes a run ready in this process. A run that needs no machine has ended then.
+func (a *Activities) Open(ctx context.Context, in Input) (opened, error) {
+	defer heartbeat(ctx)()
+	h := a.runs.perform(context.WithoutCancel(ctx), in)
+	select {
+	case <-h.ready:
+		return opened{Queue: a.runs.Queue}, nil
+	case <-h.ended:
+		return opened{Ended: true}, h.err
+	case <-ctx.Done(): // another attempt fences this one off
+		return opened{}, ctx.Err()
+	}
+}
+
+// perform executes a run in a goroutine.
+func (r *Runs) perform(ctx context.Context, in Input) *hosted {
+	k, h := key(in.Run, in.Generation), &hosted{ready: make(chan struct{}), ended: make(chan struct{})}
+	r.put(k, h)
+	go func() {
+		defer r.drop(k, h)
+		defer close(h.ended)
+		h.err = r.Perform(ctx, in.Site, in.Run, in.Generation > 0,
+			func(ctx context.Context, machine *rollout.Hosted, lost <-chan struct{}) error {
+				h.Hosted = machine
+				close(h.ready)
+				select {
+				case <-machine.Finished():
+					return nil
+				case <-lost:
+					return errors.New("another process goes on with the run")
+				}
+			})
+	}()
+	return h
+}
+
+// Close returns when the outcome of a run that is over is recorded.
+func (a *Activities) Close(ctx context.Context, k string) error {
+	h, err := a.runs.run(k)
+	if err != nil {
+		return nil //nolint:nilerr // it has ended
+	}
+	defer heartbeat(ctx)()
+	select {
+	case <-h.ended:
+		return h.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Program returns the program of the pass that is under way.
-func (a *Activities) Program(ctx context.Context, id string) (begun, error) {
-	h, err := a.runs.run(id)
+func (a *Activities) Program(ctx context.Context, k string) (begun, error) {
+	h, err := a.runs.run(k)
 	if err != nil {
 		return begun{}, err
 	}
@@ -95,26 +178,51 @@ func (a *Activities) Step(ctx context.Context, s step) (stepped, error) {
 }
 
 // Session runs a session to its end, or until it is lost before it started anything.
-func (a *Activities) Session(ctx context.Context, id string, session run.ID) (lost bool, err error) {
-	h, err := a.runs.run(id)
+func (a *Activities) Session(ctx context.Context, k string, session run.ID) (lost bool, err error) {
+	h, err := a.runs.run(k)
 	if err != nil {
 		return false, err
 	}
 	defer heartbeat(ctx)()
+	a.runs.sessions.Add(1)
+	defer a.runs.sessions.Done()
 	return h.Perform(session)
 }
 
 // Watch returns what persons decide about the run, or that it is stopped.
-func (a *Activities) Watch(ctx context.Context, id string, after int) (watched, error) {
-	h, err := a.runs.run(id)
+func (a *Activities) Watch(ctx context.Context, k string, after int) (watched, error) {
+	h, err := a.runs.run(k)
 	if err != nil {
 		return watched{}, err
 	}
 	defer heartbeat(ctx)()
 	ctx, cancel := context.WithTimeout(ctx, watchTime)
 	defer cancel()
+	ending := make(chan struct{})
+	go func() {
+		select {
+		case <-stopping(ctx):
+			a.runs.sessions.Wait() // this process ends, and takes no step any more
+			close(ending)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	events := h.Watch(ctx, after)
+	select {
+	case <-ending:
+		return watched{}, temporal.NewNonRetryableApplicationError("this worker ends", lostType, nil)
+	default:
+	}
 	return watched{h.Options.Now().UTC(), events, len(events) == 0 && ctx.Err() == nil}, nil
+}
+
+// stopping is closed when the worker is to end; nil outside of one.
+func stopping(ctx context.Context) <-chan struct{} {
+	if !activity.IsActivity(ctx) {
+		return nil
+	}
+	return activity.GetWorkerStopChannel(ctx)
 }
 
 // watchTime is how long one Watch takes at most.

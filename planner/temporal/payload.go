@@ -83,7 +83,7 @@ func (r result) result() run.Result {
 
 // step is a [rollout.Step] in a payload.
 type step struct {
-	Run      string
+	Run      string // key
 	Number   int
 	At       time.Time
 	Commands []command
@@ -110,6 +110,12 @@ func steppedOf(s rollout.Stepped) stepped {
 		out.Results = append(out.Results, result{r, failureOf(err)})
 	}
 	return out
+}
+
+// opened is the answer of Open.
+type opened struct {
+	Queue string // of the process that has the run; empty: that of the workflow
+	Ended bool   // there is nothing left to do
 }
 
 // begun is what a run starts, or goes on, with.

@@ -14,7 +14,8 @@ const abandon = enums.PARENT_CLOSE_POLICY_ABANDON
 
 // sessionsInput is the input of Sessions.
 type sessionsInput struct {
-	Run      string
+	Run      string // key
+	Queue    string // of the process that has the run
 	Sessions []started
 }
 
@@ -39,13 +40,14 @@ func Sessions(ctx workflow.Context, in sessionsInput) error {
 			s := in.Sessions[0]
 			in.Sessions = in.Sessions[1:]
 			running++
-			ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-				StartToCloseTimeout: s.Limit + endGrace, HeartbeatTimeout: heartbeatLimit,
+			ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: in.Queue,
+				ScheduleToStartTimeout: hostLimit,
+				StartToCloseTimeout:    s.Limit + endGrace, HeartbeatTimeout: heartbeatLimit,
 				RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
 			f := workflow.ExecuteActivity(ctx, activities.Session, in.Run, s.ID)
 			selector.AddFuture(f, func(f workflow.Future) {
 				running--
-				e := end{ID: s.ID}
+				e := end{Run: in.Run, ID: s.ID}
 				if err := f.Get(ctx, &e.Lost); err != nil {
 					e.Failed = err.Error()
 				}

@@ -1,6 +1,9 @@
 // Package temporal drives the state machine of a run in a Temporal workflow (design.md 11). The workflow decides, with
-// planner/run and nothing else; activities execute its commands and run its sessions, in the process that has the run
-// ([rollout.Hosted]). Payloads are ids and what the machine says: parameters, templates and secrets stay there.
+// planner/run and nothing else; activities execute its commands and run its sessions, in the process that hosts the
+// run ([rollout.Hosted]). Payloads are ids and what the machine says: parameters, templates and secrets stay there.
+//
+// A host that is gone takes with it what it knew of the run, but for what the journal and the ledgers of the nodes
+// have. The next generation of the run begins from these in another process, and fences off who was there before.
 //
 //	Run        the workflow of a run. It continues as new with a snapshot of the machine before its history is too long
 //	Sessions   a child workflow: up to 1,000 sessions, 500 at once; it reports their ends to Run by signal
@@ -8,6 +11,7 @@
 package temporal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -42,9 +46,12 @@ const (
 
 // Input is the input of Run.
 type Input struct {
-	Run       string
-	Handled   int        // so many steps of one workflow run before it continues as new; 0: as the server advises
-	Continued *Continued // nil: the run starts
+	Site, Run  string
+	Generation int        // how many processes have hosted the run before
+	Stop       bool       // the run was to be stopped in the generation before
+	Handled    int        // so many steps of one workflow run before it continues as new; 0: as the server advises
+	Queue      string     // of the process that hosts the run
+	Continued  *Continued // nil: the run starts, or begins anew in another process
 }
 
 // Continued is the state of a run that continues as new.
@@ -56,8 +63,7 @@ type Continued struct {
 	Commands []command // not executed yet
 	Ended    []end     // not handled yet
 	At       time.Time // of the last event
-	Wake     time.Time
-	Stop     bool // asked for, and not passed on yet
+	Stop     bool      // asked for, and not passed on yet
 	Stopped  bool
 	GaveUp   bool
 	Twice    []string
@@ -65,6 +71,7 @@ type Continued struct {
 
 // end is the end of a session, as its child workflow reports it.
 type end struct {
+	Run    string // key
 	ID     run.ID
 	Lost   bool   // before it started anything
 	Failed string // its worker is gone: nobody knows what it did
@@ -79,9 +86,11 @@ type driving struct {
 	read    time.Time
 	steps   int // of this workflow run
 	over    bool
+	lost    error // the process that hosts the run is gone
 
 	selector workflow.Selector
 	timer    workflow.CancelFunc
+	wake     time.Time
 	woken    bool
 	decided  []run.Event
 }
@@ -89,16 +98,26 @@ type driving struct {
 // Run is the workflow of a run.
 func Run(ctx workflow.Context, in Input) error {
 	d := &driving{in: in, selector: workflow.NewSelector(ctx)}
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: time.Hour, HeartbeatTimeout: heartbeatLimit,
-		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second}})
+	options := workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: heartbeatLimit,
+		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second}}
+	if in.Continued == nil {
+		var o opened
+		open := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.Open, in)
+		if err := open.Get(ctx, &o); err != nil || o.Ended {
+			return err
+		}
+		d.in.Queue = o.Queue
+	}
+	options.TaskQueue, options.ScheduleToStartTimeout = d.in.Queue, hostLimit
+	ctx = workflow.WithActivityOptions(ctx, options)
 	var begun begun
-	if err := workflow.ExecuteActivity(ctx, activities.Program, in.Run).Get(ctx, &begun); err != nil {
-		return err
+	if err := workflow.ExecuteActivity(ctx, activities.Program, d.key()).Get(ctx, &begun); err != nil {
+		return d.again(ctx, err)
 	}
 	if in.Continued == nil {
 		d.machine, d.Twice = run.New(begun.Program), begun.State.Twice
 		d.setClock(ctx, begun.State.Now)
+		d.Stop = in.Stop
 		d.stop(ctx, begun.State)
 		d.handle(ctx, run.Event{Kind: run.Begin})
 	} else {
@@ -108,14 +127,18 @@ func Run(ctx workflow.Context, in Input) error {
 		if err != nil {
 			return temporal.NewNonRetryableApplicationError(err.Error(), "snapshot", err)
 		}
-		d.machine = m
+		d.machine, d.wake = m, m.Timer()
 		d.setClock(ctx, begun.State.Now)
 		d.setTimer(ctx)
 	}
 	d.selector.AddReceive(workflow.GetSignalChannel(ctx, endedSignal), func(c workflow.ReceiveChannel, _ bool) {
 		var ends []end
 		c.Receive(ctx, &ends)
-		d.Ended = append(d.Ended, ends...)
+		for _, e := range ends {
+			if e.Run == d.key() { // else of a process that is gone
+				d.Ended = append(d.Ended, e)
+			}
+		}
 	})
 	d.selector.AddReceive(workflow.GetSignalChannel(ctx, StopSignal), func(c workflow.ReceiveChannel, _ bool) {
 		c.Receive(ctx, nil)
@@ -134,15 +157,42 @@ func (d *driving) drive(ctx workflow.Context) error {
 		if d.steps > 0 && (workflow.GetInfo(ctx).GetContinueAsNewSuggested() || d.steps == d.in.Handled) {
 			return d.goOn(ctx)
 		}
-		if err := d.step(ctx); err != nil || d.over {
-			return err
+		if d.lost != nil {
+			return d.again(ctx, d.lost)
+		}
+		if err := d.step(ctx); err != nil {
+			return d.again(ctx, err)
+		}
+		if d.over {
+			err := workflow.ExecuteActivity(ctx, activities.Close, d.key()).Get(ctx, nil)
+			if err != nil {
+				return d.again(ctx, err)
+			}
+			return nil
 		}
 	}
 }
 
+// hostLimit is for how long an activity waits for the process that hosts the run before that counts as gone.
+const hostLimit = 30 * time.Second
+
+// key is that of the run in the process that hosts it.
+func (d *driving) key() string { return key(d.in.Run, d.in.Generation) }
+
+// again lets another process go on with the run when that which hosted it is gone; any other error stays.
+func (d *driving) again(ctx workflow.Context, err error) error {
+	var application *temporal.ApplicationError
+	if !temporal.IsTimeoutError(err) && (!errors.As(err, &application) || application.Type() != lostType) {
+		return err
+	}
+	workflow.GetLogger(ctx).Warn("the process that hosts the run is gone, so another one goes on", "error", err)
+	return workflow.NewContinueAsNewError(ctx, RunName, Input{Site: d.in.Site, Run: d.in.Run,
+		Generation: d.in.Generation + 1, Stop: d.Stop || d.Stopped, Handled: d.in.Handled})
+}
+
 // ready reports whether there is something to do.
 func (d *driving) ready() bool {
-	return len(d.Commands)+len(d.Ended)+len(d.decided) > 0 || d.woken || d.Stop
+	return len(d.Commands)+len(d.Ended)+len(d.decided) > 0 || d.woken || d.Stop || d.lost != nil
 }
 
 // goOn continues as new.
@@ -159,7 +209,7 @@ func (d *driving) goOn(ctx workflow.Context) (err error) {
 // step has commands executed and takes what came of sessions.
 func (d *driving) step(ctx workflow.Context) error {
 	commands, ends := d.Commands, d.Ended
-	s := step{Run: d.in.Run, Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop}
+	s := step{Run: d.key(), Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop}
 	d.Commands, d.Ended, d.Stop = nil, nil, false
 	var starts []started
 	for _, c := range commands {
@@ -174,7 +224,7 @@ func (d *driving) step(ctx workflow.Context) error {
 	for _, e := range ends {
 		switch {
 		case e.Failed != "":
-			return temporal.NewNonRetryableApplicationError("the worker that has the run is gone: "+e.Failed, "worker", nil)
+			return temporal.NewNonRetryableApplicationError("the worker that has the run is gone: "+e.Failed, lostType, nil)
 		case !e.Lost:
 			s.Ended = append(s.Ended, e.ID)
 		}
@@ -237,7 +287,7 @@ func (d *driving) handle(ctx workflow.Context, e run.Event) {
 	e.Twice = d.Twice
 	for _, c := range d.machine.Handle(e, d.now(ctx)) {
 		if c.Kind == run.Wake {
-			d.Wake = c.Until
+			d.wake = c.Until
 			d.setTimer(ctx)
 			continue
 		}
@@ -263,13 +313,13 @@ func (d *driving) setTimer(ctx workflow.Context) {
 	if d.timer != nil {
 		d.timer()
 	}
-	if d.Wake.IsZero() {
+	if d.wake.IsZero() {
 		return
 	}
 	ctx, d.timer = workflow.WithCancel(ctx)
-	d.selector.AddFuture(workflow.NewTimer(ctx, d.Wake.Sub(d.now(ctx))), func(f workflow.Future) {
+	d.selector.AddFuture(workflow.NewTimer(ctx, d.wake.Sub(d.now(ctx))), func(f workflow.Future) {
 		if f.Get(ctx, nil) == nil {
-			d.woken, d.Wake, d.timer = true, time.Time{}, nil
+			d.woken, d.wake, d.timer = true, time.Time{}, nil
 		}
 	})
 }
@@ -277,11 +327,12 @@ func (d *driving) setTimer(ctx workflow.Context) {
 // watch waits for what persons decide.
 func (d *driving) watch(ctx workflow.Context) {
 	ctx = workflow.WithStartToCloseTimeout(ctx, watchTime+time.Hour)
-	f := workflow.ExecuteActivity(ctx, activities.Watch, d.in.Run, d.Decided)
+	f := workflow.ExecuteActivity(ctx, activities.Watch, d.key(), d.Decided)
 	d.selector.AddFuture(f, func(f workflow.Future) {
 		var w watched
 		switch err := f.Get(ctx, &w); {
-		case err != nil: // the next step finds out why
+		case err != nil:
+			d.lost = err
 		case w.Stopped:
 			d.Stop = !d.Stopped
 		default:
@@ -296,8 +347,9 @@ func (d *driving) watch(ctx workflow.Context) {
 func (d *driving) start(ctx workflow.Context, s []started) error {
 	d.Children++
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:        fmt.Sprintf("%s/%d", workflow.GetInfo(ctx).WorkflowExecution.ID, d.Children),
+		WorkflowID: fmt.Sprintf("%s/%d/%d", workflow.GetInfo(ctx).WorkflowExecution.ID, d.in.Generation,
+			d.Children),
 		ParentClosePolicy: abandon})
-	child := workflow.ExecuteChildWorkflow(ctx, SessionsName, sessionsInput{d.in.Run, s})
+	child := workflow.ExecuteChildWorkflow(ctx, SessionsName, sessionsInput{d.key(), d.in.Queue, s})
 	return child.GetChildWorkflowExecution().Get(ctx, nil)
 }

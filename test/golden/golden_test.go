@@ -219,12 +219,13 @@ func (w *workspace) state(without ...string) string {
 }
 
 // dropAdded removes what a later slipway adds to the resources of a state, once and as null: attributes of rolling,
-// what a group does when its criteria cannot be met, what bounds a run, secrets, and zones of nodes.
+// what a group does when its criteria cannot be met, what bounds a run, secrets, zones of nodes, and the run
+// that is active.
 // A deployment keeps what it has of them.
 func dropAdded(attributes any) {
 	of, _ := attributes.(map[string]any)
 	for _, name := range []string{"on_shortfall", "failure_budget", "freeze", "limit", "maintenance", "approval",
-		"approved_batches", "secrets_wo", "secrets_version", "zone"} {
+		"approved_batches", "secrets_wo", "secrets_version", "zone", "active_run"} {
 		if value, there := of[name]; there && value == nil {
 			delete(of, name)
 		}

@@ -1,0 +1,168 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/temporal"
+)
+
+// temporalFlags say how a server of Temporal is reached. What a flag leaves open, the environment says.
+type temporalFlags struct {
+	address, namespace, prefix            string
+	tls                                   bool
+	caFile, certFile, keyFile, serverName string
+}
+
+func (f *temporalFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.address, "temporal", "", "HOST:PORT of the Temporal server; $SLIPWAY_TEMPORAL otherwise")
+	flags.StringVar(&f.namespace, "namespace", temporal.DefaultNamespace, "namespace of the server")
+	flags.StringVar(&f.prefix, "task-queue-prefix", temporal.DefaultPrefix, "beginning of the names of task queues, as task_queue_prefix of the provider")
+	flags.BoolVar(&f.tls, "tls", false, "use TLS, with the certificates that this machine trusts")
+	flags.StringVar(&f.caFile, "tls-ca-file", "", "file with the authorities to trust, PEM; uses TLS, as the next three")
+	flags.StringVar(&f.certFile, "tls-cert-file", "", "file with the certificate of this worker, PEM")
+	flags.StringVar(&f.keyFile, "tls-key-file", "", "file with its private key, PEM")
+	flags.StringVar(&f.serverName, "tls-server-name", "", "name in the certificate of the server, where it is not the host of --temporal")
+}
+
+func (f *temporalFlags) settings() (temporal.Settings, error) {
+	s := temporal.Settings{Address: cmp.Or(f.address, os.Getenv("SLIPWAY_TEMPORAL")), Namespace: f.namespace,
+		Prefix: f.prefix, APIKey: os.Getenv("SLIPWAY_TEMPORAL_API_KEY")}
+	t := temporal.TLS{CAFile: f.caFile, CertFile: f.certFile, KeyFile: f.keyFile, ServerName: f.serverName}
+	if f.tls || t != (temporal.TLS{}) {
+		s.TLS = &t
+	}
+	var err error
+	if s.Keys, err = encryption.Parse(os.Getenv("SLIPWAY_KEY")); err != nil {
+		return s, fmt.Errorf("SLIPWAY_KEY: %w", err)
+	}
+	return s, s.Check()
+}
+
+func newKey() *cobra.Command {
+	var zone string
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "Make a key that encrypts what runs leave for workers, or that of a zone",
+		Long: "Print a new key for encryption_key of the provider and SLIPWAY_KEY of workers with --control. With --zone, print what a worker of that zone needs as its\n" +
+			"SLIPWAY_KEY, made from the key in SLIPWAY_KEY: it reads nothing that is for other zones.",
+		Args: noArguments,
+	}
+	cmd.Flags().StringVar(&zone, "zone", "", "the zone of the worker")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		key := encryption.New()
+		if cmd.Flags().Changed("zone") {
+			keys, err := encryption.Parse(os.Getenv("SLIPWAY_KEY"))
+			if err == nil {
+				key, err = keys.ForZone(zone)
+			}
+			if err != nil {
+				return inputError(fmt.Errorf("SLIPWAY_KEY: %w", err))
+			}
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), key)
+		return err
+	}
+	return cmd
+}
+
+func newWorker(environment Environment, j *journalFlags) *cobra.Command {
+	var f temporalFlags
+	var listen string
+	var grace time.Duration
+	var control bool
+	var zones []string
+	var sessions int
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Execute runs that the provider hands over to Temporal",
+		Long: "Execute runs that the provider hands over with engine = { temporal = ... }. With --control it hosts runs: decides, plans passes, runs callbacks. With --zone it\n" +
+			"works on the nodes of that zone. With neither it does both, for nodes without a zone. Any number of workers may work for one server; when one is gone,\n" +
+			"another one goes on from the ledgers of the nodes.\n\n" +
+			"The journal is the database that the provider has, and SLIPWAY_KEY is the same, too. Credentials of nodes are those of the worker: SLIPWAY_USER,\n" +
+			"SLIPWAY_PRIVATE_KEY_FILE and so on, an agent, or files that the connections of nodes name; paths are those of this machine. SLIPWAY_TEMPORAL_API_KEY is\n" +
+			"the API key of the namespace, where it needs one.\n\n" +
+			"With SIGTERM it takes nothing more, lets sessions end within --grace, and ends.\n\n" +
+			"Exit status: 0 ended as asked, 1 it cannot work, 2 wrong arguments.",
+		Args: noArguments,
+	}
+	f.add(cmd.Flags())
+	j.add(cmd.Flags())
+	cmd.Flags().BoolVar(&control, "control", false, "host runs: decide what is done, plan passes, run callbacks")
+	cmd.Flags().StringArrayVar(&zones, "zone", nil, "run sessions with the nodes of this `ZONE`; may be repeated, and be empty for nodes without a zone")
+	cmd.Flags().IntVar(&sessions, "sessions", 100, "how many sessions with nodes of a zone at once")
+	cmd.Flags().StringVar(&listen, "listen", "", "address for /healthz and /metrics (Prometheus), such as :8643; nothing is served otherwise")
+	cmd.Flags().DurationVar(&grace, "grace", 10*time.Minute, "how long sessions may take to end when the worker is to end")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if sessions < 1 {
+			return inputError(fmt.Errorf("worker: --sessions %d: must be 1 or more", sessions))
+		}
+		settings, err := f.settings()
+		if err != nil {
+			return inputError(fmt.Errorf("worker: %w", err))
+		}
+		journals, err := j.location()
+		if err != nil {
+			return err
+		}
+		if journals.URL == "" {
+			return inputError(errors.New("worker: needs the journal of the provider, which is a PostgreSQL database: give --journal, or SLIPWAY_JOURNAL"))
+		}
+		journals.Keys = settings.Keys
+		var own site.Connection
+		if environment != nil {
+			if own, err = environment(); err != nil {
+				return inputError(err)
+			}
+		}
+		w := &temporal.Worker{Settings: settings, Grace: grace, Zones: zones, Sessions: sessions, Zone: temporal.Zone{
+			Journals: journals,
+			Executor: func() rollout.Executor { return rollout.WithConnection(rollout.NewInProcess(), own) }}}
+		if len(zones) == 0 && !control {
+			w.Zones = []string{""}
+		}
+		if control || len(zones) == 0 {
+			client, err := temporal.NewClient(settings)
+			if err != nil {
+				return fmt.Errorf("worker: %w", err)
+			}
+			e := &engine.Engine{Journals: journals,
+				Executor: func() rollout.Executor { return client.Executor(journals) },
+				Caller:   controller.New(controller.Options{}), Now: time.Now}
+			w.Perform = func(ctx context.Context, site, id string, again bool,
+				drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error {
+				return e.Host(ctx, site, id, again, drive)
+			}
+		}
+		if listen != "" {
+			l, err := net.Listen("tcp", listen)
+			if err != nil {
+				return fmt.Errorf("worker: --listen: %w", err)
+			}
+			server := &http.Server{Handler: w.Handler(), ReadHeaderTimeout: 10 * time.Second}
+			go func() { _ = server.Serve(l) }()
+			defer func() { _ = server.Close() }() // what it serves is of this process only
+		}
+		out := &printer{w: cmd.OutOrStdout()}
+		w.Started = func() { out.printf("working for %s\n", settings.Address) }
+		if err := w.Run(cmd.Context()); err != nil {
+			return fmt.Errorf("worker: %w", err)
+		}
+		return out.err
+	}
+	return cmd
+}

@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// Durable executes runs that outlive this process (design.md 11). The journal of all who take part is the same.
+type Durable interface {
+	// Ready reports why no run can be handed over now: the server does not answer, nobody executes runs.
+	Ready(ctx context.Context) error
+	// Workflow returns the id of the workflow of a run.
+	Workflow(site, run string) string
+	// Begin lets the workflow of a run start. It does nothing when that was started before.
+	Begin(ctx context.Context, run journal.Run) error
+	// Stop stops a run in order, as the end of a context does in this process.
+	Stop(ctx context.Context, run journal.Run) error
+	// Ended returns an error that says how the workflow of a run ended; nil while it is active.
+	Ended(ctx context.Context, run journal.Run) error
+}
+
+// Handing says how runs are handed over.
+type Handing struct {
+	Durable
+	Executor func() rollout.Executor // in place of that of the engine, for what is not handed over
+	// Asked is closed when the stop of this process was asked for: the run is then stopped. Without it, the end of a
+	// context means that who asked for the run is gone, and the run goes on.
+	Asked <-chan struct{}
+	// Detach leaves runs active also when the stop of this process is asked for.
+	Detach bool
+}
+
+// How often who waits for a run looks at its row in the journal, and at its workflow; how long the end of a context
+// waits for word that a stop was asked for; and how long calls of the server may take.
+const (
+	rowInterval      = 300 * time.Millisecond
+	workflowInterval = 10 * time.Second
+	askedTime        = time.Second
+	callTime         = 30 * time.Second
+)
+
+// handOver has a run executed elsewhere, and waits for its outcome. A run with the same desire that is active, or that
+// ended while nobody waited for it and where there is no prior state, is the one that is waited for.
+func (e *Engine) handOver(ctx context.Context, prior *Prior, s site.Site, how Run, planned *Planned) (out Outcome) {
+	r, err := requestOf(prior, s, how)
+	var desired string
+	if err == nil {
+		desired, err = r.desired()
+	}
+	text, more := json.Marshal(r)
+	if err = errors.Join(err, more); err != nil {
+		out.fail("The run cannot be handed over", "%v. No node was touched.", err)
+		return out
+	}
+	store, err := e.Journals.Open(ctx, s.Name)
+	if err != nil {
+		out.fail("The journal cannot be opened", "%v. No node was touched.", err)
+		return out
+	}
+	defer func() { _ = store.Close() }() // what was written is durable
+	active, m := attach(ctx, store, prior, desired)
+	if out.Messages = m; m.Failed() {
+		return out
+	}
+	if active == nil {
+		if err := e.Handing.Ready(ctx); err != nil {
+			out.fail("The run cannot be handed over", "%v. No node was touched.", err)
+			return out
+		}
+		id, err := uuid.NewV7()
+		if err != nil {
+			out.fail("No run id", "%v", err)
+			return out
+		}
+		active = &journal.Run{ID: id.String(), Site: s.Name, Operation: operation(prior), Digest: planned.Plan.Digest,
+			Steps: planned.Plan.Steps(), Workflow: e.Handing.Workflow(s.Name, id.String()), Desired: desired}
+		err = store.Hand(ctx, *active, text)
+		var busy *journal.BusyError
+		switch {
+		case errors.As(err, &busy):
+			out.fail("Another run is at work on the site",
+				"%v\n\nNo node was touched. Wait for the run to end and apply again.", busy)
+			return out
+		case err != nil:
+			out.fail("The run cannot be recorded", "%v\n\nNo node was touched.", err)
+			return out
+		}
+	}
+	if active.Ended.IsZero() {
+		if err := e.begin(ctx, store, *active); err != nil {
+			out.fail("The run cannot be handed over", "%v", err)
+			return out
+		}
+	}
+	return e.await(ctx, store, *active, s)
+}
+
+func operation(prior *Prior) string {
+	if prior == nil {
+		return "create"
+	}
+	return "update"
+}
+
+// begin starts the workflow of a run. A run that no workflow ever had is ended.
+func (e *Engine) begin(ctx context.Context, store *journal.Store, run journal.Run) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	defer cancel()
+	err := e.Handing.Begin(ctx, run)
+	if err == nil || run.Owner != "" { // another process started it, and may have it
+		return err
+	}
+	w, more := store.Resume(ctx, run.ID)
+	if more == nil {
+		more = w.Finish(ctx, string(rollout.StatusFailed), "its workflow could not be started")
+	}
+	return errors.Join(fmt.Errorf("%w. No node was touched", err), more)
+}
+
+// attach returns the run that is waited for instead of a new one: it is active, or nobody waited for its end. nil:
+// there is none.
+func attach(ctx context.Context, store *journal.Store, prior *Prior, desired string) (active *journal.Run, m Messages) {
+	last, err := store.Run(ctx, "")
+	switch {
+	case errors.Is(err, journal.ErrNoRun):
+	case err != nil:
+		m.fail("The journal cannot be read", "%v. No node was touched.", err)
+	case last.Workflow == "" || last.Ended.IsZero() && last.Status != journal.Running:
+	case !last.Ended.IsZero():
+		if prior == nil && last.Desired == desired && last.Outcome != "" && last.Status == string(rollout.StatusSucceeded) {
+			return &last, nil
+		}
+	case last.Desired == desired:
+		return &last, nil
+	default:
+		m.fail("Another run is at work on the site", "Run %s, started %s, is active on the site %q and does something else "+
+			"than what is wanted now. Wait for its end and plan again, or stop it with `terraform-provider-slipway runs "+
+			"cancel %s`. No node was touched.", last.ID, last.Started.Format(time.RFC3339), last.Site, last.ID)
+	}
+	return nil, m
+}
+
+// await waits for the end of a run and returns its outcome.
+func (e *Engine) await(ctx context.Context, store *journal.Store, run journal.Run, s site.Site) (out Outcome) {
+	stopping := ctx.Done()
+	calls := context.WithoutCancel(ctx)
+	rows, workflows := time.NewTicker(rowInterval), time.NewTicker(workflowInterval)
+	defer rows.Stop()
+	defer workflows.Stop()
+	var ended error
+	for {
+		select {
+		case <-rows.C:
+		case <-workflows.C:
+			ended = e.Handing.Ended(calls, run)
+		case <-stopping:
+			stopping = nil
+			if !e.stop(ctx, run, &out) {
+				return out
+			}
+			continue
+		case <-e.GiveUp:
+			out.detached(run)
+			return out
+		}
+		now, err := store.Run(calls, run.ID)
+		if err != nil { // the database is away; the run goes on, or stops by itself
+			continue
+		}
+		switch {
+		case !now.Ended.IsZero():
+			messages := out.Messages
+			if out, err = e.outcome(calls, store, now); err != nil {
+				out.fail("The outcome of the run cannot be read", "run %s ended: %s: %v\n%s", now.ID, now.Status, err, now.Report)
+				return out
+			}
+			out = out.Of(s)
+			out.Messages = append(messages, out.Messages...)
+			return out
+		case ended != nil:
+			out.fail("The workflow of the run has ended", "%v\n\nWhat the run did is in the ledgers of the nodes. Free the site "+
+				"with `terraform-provider-slipway runs unlock %s --force`, then plan again.", ended, run.Site)
+			return out
+		}
+	}
+}
+
+// stop stops a run because a context ended; false: it goes on without this process.
+func (e *Engine) stop(ctx context.Context, run journal.Run, out *Outcome) bool {
+	var over *TimeLimitError
+	if !errors.As(context.Cause(ctx), &over) {
+		timer := time.NewTimer(askedTime)
+		defer timer.Stop()
+		select {
+		case <-e.Handing.Asked:
+		case <-timer.C:
+			out.detached(run)
+			return false
+		}
+		if e.Handing.Detach {
+			out.detached(run)
+			return false
+		}
+	} else {
+		out.warn("The run ran out of time", "%v.", over)
+	}
+	calls, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	defer cancel()
+	if err := e.Handing.Stop(calls, run); err != nil {
+		out.fail("The run could not be stopped", "%v\n\nIt goes on. Stop it with `terraform-provider-slipway runs cancel %s`.",
+			err, run.ID)
+		return false
+	}
+	return true
+}
+
+// detached says that a run goes on without this process.
+func (o *Outcome) detached(run journal.Run) {
+	o.Active = run.ID
+	o.fail("The run goes on", "Run %s of the site %q is active and goes on without Terraform. The next plan says how far it "+
+		"is, or how it ended; apply the same configuration again to wait for it, or stop it with "+
+		"`terraform-provider-slipway runs cancel %s`.", run.ID, run.Site, run.ID)
+}
+
+// Begun returns what is remembered of a creation that goes on without Terraform: nothing is known to be applied.
+func (o Outcome) Begun(s site.Site) Outcome {
+	o.Status = Interrupted
+	return o.Of(s)
+}
+
+// outcome returns the outcome of a run that has ended.
+func (e *Engine) outcome(ctx context.Context, store *journal.Store, run journal.Run) (out Outcome, err error) {
+	if run.Outcome == "" {
+		return out, errors.New("the journal has no outcome of it")
+	}
+	text, err := store.Blob(ctx, run.ID, run.Outcome)
+	if err == nil {
+		out, err = decodeOutcome(text)
+	}
+	out.Run = run.ID
+	return out, err
+}
+
+// Handed is what the journal has of the last run of a site, when a workflow executed it.
+type Handed struct {
+	Run    journal.Run
+	Active bool
+	// Of a run that has ended: its outcome, without services, and what was given with it as [Run.Model].
+	Outcome Outcome
+	Model   []byte
+}
+
+// LastHanded returns the last run of a site when a workflow executes it, or executed it. nil: there is none, or it is
+// the one called known and has ended.
+func (e *Engine) LastHanded(ctx context.Context, siteName, known string) (h *Handed, err error) {
+	if e.Handing == nil {
+		return nil, nil
+	}
+	store, err := e.Journals.OpenExisting(ctx, siteName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = store.Close() }() // it was only read
+	last, err := store.Run(ctx, "")
+	switch {
+	case errors.Is(err, journal.ErrNoRun):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case last.Workflow == "":
+		return nil, nil
+	case last.Ended.IsZero():
+		return &Handed{Run: last, Active: true}, nil
+	case last.ID == known || last.Outcome == "":
+		return nil, nil
+	}
+	h = &Handed{Run: last}
+	if h.Outcome, err = e.outcome(ctx, store, last); err != nil {
+		return nil, fmt.Errorf("run %s: its outcome cannot be read: %w", last.ID, err)
+	}
+	text, err := store.Blob(ctx, last.ID, last.Request)
+	var r request
+	if err == nil {
+		err = decode(text, &r)
+	}
+	h.Model = r.Model
+	return h, err
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/catalog"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// wireVersion is that of requests and outcomes. Another process of the same version reads them.
+const wireVersion = 1
+
+// request is all that another process needs to execute a run. It has secrets, but no credentials of nodes.
+type request struct {
+	Version        int
+	Site           wireSite
+	Prior          *Prior
+	CheckAll       bool
+	Connection     site.Connection
+	Secrets        Secrets
+	Owner          string
+	TakeOver       string
+	Parallelism    int
+	ParallelGroups int
+	Protection     planner.Protection
+	Digest         string
+	Replaced       []site.Node
+	Model          []byte // of who asked for the run
+}
+
+// wireSite is a site in a request. Services of one entity share its definition.
+type wireSite struct {
+	site.Site
+	Services []wireService
+	Entities map[string]string // digest -> definition
+}
+
+type wireService struct {
+	site.Service
+	Entity string // digest
+}
+
+func toWire(s site.Site) (wireSite, error) {
+	out := wireSite{Site: s, Entities: map[string]string{}}
+	out.Site.Services = nil
+	digests := map[*catalog.Entity]string{}
+	for _, service := range s.Services {
+		w := wireService{Service: service}
+		w.Service.Entity = nil
+		if e := service.Entity; e != nil {
+			if digests[e] == "" {
+				definition, err := e.Definition()
+				if err != nil {
+					return out, err
+				}
+				digests[e] = resource.SHA256(definition)
+				out.Entities[digests[e]] = definition
+			}
+			w.Entity = digests[e]
+		}
+		out.Services = append(out.Services, w)
+	}
+	return out, nil
+}
+
+func (w wireSite) site() (site.Site, error) {
+	out := w.Site
+	entities := map[string]*catalog.Entity{}
+	for digest, definition := range w.Entities {
+		e, errs := catalog.ParseDefinition(definition)
+		if len(errs) > 0 {
+			return out, fmt.Errorf("the definition of an entity: %w", errs[0])
+		}
+		entities[digest] = e
+	}
+	for _, service := range w.Services {
+		s := service.Service
+		if service.Entity != "" {
+			if s.Entity = entities[service.Entity]; s.Entity == nil {
+				return out, fmt.Errorf("service %q: the definition of its entity is missing", s.Name)
+			}
+		}
+		out.Services = append(out.Services, s)
+	}
+	return out, nil
+}
+
+// decode reads what another process of slipway encoded.
+func decode(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	resource.PlainNumbersIn(into)
+	return nil
+}
+
+func requestOf(prior *Prior, s site.Site, how Run) (request, error) {
+	s.Nodes = WithoutCredentials(s.Nodes)
+	w, err := toWire(s)
+	r := request{Version: wireVersion, Site: w, CheckAll: how.CheckAll, Connection: how.Connection, Secrets: how.Secrets,
+		Owner: how.Owner, TakeOver: how.TakeOver, Parallelism: how.Parallelism, ParallelGroups: how.ParallelGroups,
+		Protection: how.Protection, Digest: how.Digest, Replaced: WithoutCredentials(how.Replaced), Model: how.Model}
+	if prior != nil {
+		bare := *prior
+		bare.Nodes, bare.State.Departed = WithoutCredentials(prior.Nodes), nil
+		bare.State.Given = bare.State.WithoutSecrets().Given
+		r.Prior = &bare
+	}
+	return r, err
+}
+
+// desired is the digest of what the request asks for, whatever is applied.
+func (r request) desired() (string, error) {
+	return resource.DigestJSON([]any{r.Site, r.Secrets.Version, r.Parallelism, r.ParallelGroups, r.Protection})
+}
+
+// run returns what the request asks for.
+func (r request) run() (s site.Site, how Run, err error) {
+	if r.Version != wireVersion {
+		return s, how, fmt.Errorf("has version %d, and this worker executes version %d: use a worker of the same version "+
+			"of slipway as who asked for the run", r.Version, wireVersion)
+	}
+	s, err = r.Site.site()
+	how = Run{Settings: Settings{CheckAll: r.CheckAll, Connection: r.Connection, Secrets: r.Secrets, Owner: r.Owner,
+		TakeOver: r.TakeOver, Cache: &Cache{}}, Parallelism: r.Parallelism, ParallelGroups: r.ParallelGroups,
+		Protection: r.Protection, Digest: r.Digest, Replaced: r.Replaced}
+	return s, how, err
+}
+
+// wireOutcome is an Outcome as the journal keeps it.
+type wireOutcome struct {
+	Version       int
+	Status        Status
+	State         State
+	Kept          map[string]string
+	Groups, Nodes map[string]string
+	Unreachable   []string
+	Done          []string
+	Messages      []wireMessage
+}
+
+// wireMessage is one of Messages: one field is set.
+type wireMessage struct {
+	Message *Message
+	Invalid *invalid.Error
+	Text    string
+}
+
+func encodeOutcome(out Outcome) ([]byte, error) {
+	w := wireOutcome{wireVersion, out.Status, out.State, out.Kept, out.Groups, out.Nodes, out.Unreachable, out.Done, nil}
+	for _, m := range out.Messages {
+		switch m := m.(type) {
+		case *Message:
+			w.Messages = append(w.Messages, wireMessage{Message: m})
+		case invalid.Error:
+			w.Messages = append(w.Messages, wireMessage{Invalid: &m})
+		default:
+			w.Messages = append(w.Messages, wireMessage{Text: m.Error()})
+		}
+	}
+	return json.Marshal(w)
+}
+
+// decodeOutcome returns an outcome without its services, see [Outcome.Of].
+func decodeOutcome(text []byte) (Outcome, error) {
+	var w wireOutcome
+	err := decode(text, &w)
+	if err == nil && w.Version != wireVersion {
+		err = fmt.Errorf("has version %d, and this slipway reads version %d", w.Version, wireVersion)
+	}
+	out := Outcome{Status: w.Status, State: w.State, Kept: w.Kept, Groups: w.Groups, Nodes: w.Nodes,
+		Unreachable: w.Unreachable, Done: w.Done}
+	for _, m := range w.Messages {
+		switch {
+		case m.Message != nil:
+			out.Messages = append(out.Messages, m.Message)
+		case m.Invalid != nil:
+			out.Messages = append(out.Messages, *m.Invalid)
+		default:
+			out.fail("The run reports an error", "%s", m.Text)
+		}
+	}
+	return out, err
+}
+
+// Of completes an outcome that the journal kept: s is the site that the run was for.
+func (o Outcome) Of(s site.Site) Outcome {
+	o.Services, _ = services.Unchanged(o.State.Services, s) // the next plan reports what cannot be read
+	return o
+}
+
+// ownSecrets returns where nodes have credentials of their own, which do not go to workers.
+func ownSecrets(s site.Site, defaults site.Connection) (errs Messages) {
+	const so = "is a secret, and does not go to the workers of the engine, which have their own. Take it away, and give it " +
+		"to the workers, as SLIPWAY_%s, or as a file that %s_file or the environment names there."
+	look := func(attribute, where string, c site.Connection) {
+		for _, secret := range []struct{ value, name, variable string }{
+			{c.PrivateKey, "private_key", "PRIVATE_KEY"}, {c.Passphrase, "passphrase", "PASSPHRASE"},
+			{c.SudoPassword, "sudo_password", "SUDO_PASSWORD"},
+		} {
+			if secret.value != "" {
+				errs = append(errs, &Message{Attribute: attribute, Summary: "A credential would travel",
+					Detail: fmt.Sprintf("%s%s "+so, where, secret.name, secret.variable, secret.name)})
+			}
+		}
+		if slices.ContainsFunc(c.Bastions, func(b site.Bastion) bool { return b.PrivateKey != "" }) {
+			errs = append(errs, &Message{Attribute: attribute, Summary: "A credential would travel",
+				Detail: where + "bastions: private_key is a secret, and does not go to the workers of the engine. Give private_key_file, a file of theirs."})
+		}
+	}
+	look("", "connection of the provider: ", defaults)
+	for _, n := range s.Nodes {
+		look("nodes", fmt.Sprintf("node %q: connect.credentials.", n.Name), n.Connection)
+	}
+	return errs
+}

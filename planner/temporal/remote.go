@@ -1,0 +1,271 @@
+package temporal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// ConvergeName is the name of the workflow of one session in a zone.
+var ConvergeName = fmt.Sprintf("slipway-converge-v%d", Version)
+
+// zoneLimit is how long a session waits for a worker of its zone.
+const zoneLimit = 2 * time.Minute
+
+// lostLimit is how long the end of a session is waited for that was given up.
+const lostLimit = 2 * heartbeatLimit
+
+// convergeInput is the input of a session in a zone.
+type convergeInput struct {
+	Site    string
+	Run     string // empty: a look at the node outside of a run
+	Request content
+	Zone    string
+	Queue   string // of the zone
+}
+
+// content is something in the journal, by its address; outside of a run, where the journal has nothing, it is here.
+// The server has it encrypted in both cases.
+type content struct {
+	Address string `json:",omitempty"`
+	Here    []byte `json:",omitempty"`
+}
+
+// leave puts a content where the other side finds it.
+func (in convergeInput) leave(ctx context.Context, store *journal.Store, text []byte) (c content, err error) {
+	if in.Run == "" {
+		return content{Here: text}, nil
+	}
+	c.Address, err = store.Leave(ctx, in.Run, journal.Blob{Zone: in.Zone, Content: text})
+	return c, err
+}
+
+// take returns a content that the other side left.
+func (in convergeInput) take(ctx context.Context, store *journal.Store, c content) ([]byte, error) {
+	if c.Address == "" {
+		return c.Here, nil
+	}
+	return store.Blob(ctx, in.Run, c.Address)
+}
+
+// convergeRequest is what a worker of a zone does, encrypted in the journal.
+type convergeRequest struct {
+	Node     site.Node // without secrets of its connection
+	Manifest converge.Manifest
+}
+
+// convergeResult is what came of it, likewise.
+type convergeResult struct {
+	Results   []converge.Result
+	Summary   converge.Summary
+	Session   *converge.SessionError
+	Transport *transportError
+	Other     string
+}
+
+// transportError is a [transport.Error].
+type transportError struct {
+	Kind    transport.Kind
+	Node    string
+	Message string
+	Early   bool
+}
+
+func (r *convergeResult) fail(err error) {
+	switch {
+	case err == nil:
+	case errors.As(err, &r.Session):
+	default:
+		var t *transport.Error
+		if errors.As(err, &t) {
+			r.Transport = &transportError{t.Kind, t.Node, t.Message.String(), t.Early}
+			return
+		}
+		r.Other = err.Error()
+	}
+}
+
+func (r convergeResult) err() error {
+	switch {
+	case r.Session != nil:
+		return r.Session
+	case r.Transport != nil:
+		t := r.Transport
+		return &transport.Error{Kind: t.Kind, Node: t.Node, Message: resource.Text(t.Message), Early: t.Early}
+	case r.Other != "":
+		return errors.New(r.Other)
+	}
+	return nil
+}
+
+// Converge is the workflow of one session in a zone. It is tried once: what may have run is not run again.
+func Converge(ctx workflow.Context, in convergeInput) (result content, err error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: in.Queue,
+		ScheduleToStartTimeout: zoneLimit, StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: heartbeatLimit,
+		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+	var zone *Zone
+	err = workflow.ExecuteActivity(ctx, zone.Session, in).Get(ctx, &result)
+	return result, err
+}
+
+// Remote is an executor whose sessions workers of zones run.
+type Remote struct {
+	settings Settings
+	client   client.Client
+	journals engine.Journals
+
+	mu     sync.Mutex
+	stores map[string]*journal.Store // by site
+}
+
+var _ rollout.Executor = (*Remote)(nil)
+
+// store returns the journal of a site.
+func (e *Remote) store(ctx context.Context, siteName string) (*journal.Store, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.stores[siteName]; s != nil {
+		return s, nil
+	}
+	s, err := e.journals.Open(ctx, siteName)
+	if err != nil {
+		return nil, err
+	}
+	if e.stores == nil {
+		e.stores = map[string]*journal.Store{}
+	}
+	e.stores[siteName] = s
+	return s, nil
+}
+
+// Close implements [rollout.Executor].
+func (e *Remote) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, s := range e.stores {
+		errs = append(errs, s.Close())
+	}
+	e.stores = nil
+	return errors.Join(errs...)
+}
+
+// zoneQueue is the task queue of the workers of a zone; empty: that of nodes without one.
+func (s Settings) zoneQueue(zone string) string {
+	return s.queue("zone", fmt.Sprintf("v%d", Version)) + "-" + zone
+}
+
+// Converge implements [rollout.Executor].
+func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manifest,
+	each func(converge.Result)) (converge.Summary, error) {
+	notStarted := func(err error) (converge.Summary, error) {
+		return converge.Summary{}, fmt.Errorf("node %q: not started: %w", node.Name, err)
+	}
+	store, err := e.store(ctx, m.Site)
+	if err != nil {
+		return notStarted(err)
+	}
+	node = engine.WithoutCredentials([]site.Node{node})[0]
+	text, err := json.Marshal(convergeRequest{node, m})
+	if err != nil {
+		return notStarted(err)
+	}
+	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: e.settings.zoneQueue(node.Zone)}
+	if in.Request, err = in.leave(ctx, store, text); err != nil {
+		return notStarted(err)
+	}
+	id := "slipway/" + m.Site + "/session/" + uuid.NewString()
+	started, err := e.start(ctx, id, in)
+	if err != nil {
+		return notStarted(err)
+	}
+	var result content
+	err = started.Get(ctx, &result)
+	if ctx.Err() != nil { // the session is given up, and says within its grace what it did
+		calls, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostLimit)
+		defer cancel()
+		if err = e.client.CancelWorkflow(calls, id, ""); err == nil {
+			err = started.Get(calls, &result)
+		}
+	}
+	if err != nil {
+		return converge.Summary{}, ofZone(node, err)
+	}
+	text, err = in.take(context.WithoutCancel(ctx), store, result)
+	var out convergeResult
+	if err == nil {
+		err = decode(text, &out)
+	}
+	if err != nil {
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost,
+			Message: fmt.Sprintf("the result of the session cannot be read: %v", err)}
+	}
+	for _, r := range out.Results {
+		each(r)
+	}
+	return out.Summary, out.err()
+}
+
+// start starts the workflow of a session, also when the server is away for a while.
+func (e *Remote) start(ctx context.Context, id string, in convergeInput) (client.WorkflowRun, error) {
+	for {
+		run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: e.settings.control(),
+			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, ConvergeName, in)
+		if err == nil {
+			return run, nil
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+// ofZone returns what the failure of a session's workflow says of the node.
+func ofZone(node site.Node, err error) error {
+	zone, command := "no zone", "worker"
+	if z := node.Zone; z != "" {
+		zone, command = fmt.Sprintf("the zone %q", z), "worker --zone "+z
+	}
+	var timeout *temporal.TimeoutError
+	switch {
+	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
+		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
+			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, zoneLimit, command)}
+	case errors.As(err, &timeout):
+		return &converge.SessionError{Code: converge.CodeLost,
+			Message: "the worker that ran the session is gone, so that nobody knows what it did"}
+	}
+	return &converge.SessionError{Code: converge.CodeLost,
+		Message: fmt.Sprintf("the session ended without a result: %v", err)}
+}
+
+// decode reads what another process of slipway encoded.
+func decode(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	resource.PlainNumbersIn(into)
+	return nil
+}

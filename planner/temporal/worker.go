@@ -1,0 +1,101 @@
+package temporal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+)
+
+// Worker is a process that executes runs, sessions with nodes, or both.
+type Worker struct {
+	Settings Settings
+	// Zones are those of the nodes with which it runs sessions, "" that of nodes without one; nil: it runs none.
+	Zones    []string
+	Zone     Zone // required with Zones
+	Sessions int  // at once
+	// Perform executes a run that was handed over, see [Runs]; nil: it executes none.
+	Perform func(ctx context.Context, site, id string, again bool,
+		drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error
+	Started func()        // called when the worker takes tasks
+	Grace   time.Duration // for sessions that run when the worker is to end
+
+	runs    Runs
+	started atomic.Bool
+}
+
+// mostActivities bounds what a process does at once: sessions of its runs, and what waits.
+const mostActivities = 2000
+
+// Run works until ctx ends, and then takes nothing more and lets sessions end within the grace. Another process goes on
+// with the runs.
+func (w *Worker) Run(ctx context.Context) error {
+	c, err := w.Settings.dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := w.Settings.ready(ctx, c); err != nil {
+		return err
+	}
+	own, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	w.runs.Perform, w.runs.Queue = w.Perform, w.Settings.queue("host", own.String())
+	fatal := make(chan error, 1)
+	options := worker.Options{Identity: fmt.Sprintf("slipway worker on %s, process %d", host, os.Getpid()),
+		WorkerStopTimeout: w.Grace, MaxConcurrentActivityExecutionSize: mostActivities,
+		OnFatalError: func(err error) {
+			select {
+			case fatal <- err:
+			default:
+			}
+		}}
+	var parts []worker.Worker
+	if w.Perform != nil {
+		control := worker.New(c, w.Settings.control(), options)
+		w.runs.Register(control)
+		hosts := options
+		hosts.DisableWorkflowWorker = true
+		hosting := worker.New(c, w.runs.Queue, hosts)
+		hosting.RegisterActivity(&Activities{&w.runs})
+		parts = append(parts, control, hosting)
+	}
+	options.DisableWorkflowWorker, options.MaxConcurrentActivityExecutionSize = true, w.Sessions
+	for _, zone := range w.Zones {
+		part := worker.New(c, w.Settings.zoneQueue(zone), options)
+		part.RegisterActivity(&w.Zone)
+		parts = append(parts, part)
+	}
+	defer w.Zone.close()
+	for _, part := range parts {
+		if err := part.Start(); err != nil {
+			return err
+		}
+	}
+	w.started.Store(true)
+	w.Started()
+	select {
+	case <-ctx.Done():
+	case err = <-fatal:
+	}
+	w.started.Store(false)
+	var stopping sync.WaitGroup
+	for _, part := range parts {
+		stopping.Go(part.Stop)
+	}
+	stopping.Wait()
+	return err
+}

@@ -1,0 +1,109 @@
+package resources
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+)
+
+// handedKey is where a deployment has the last run that was handed over and whose outcome is in the state.
+const handedKey = "handed"
+
+// rememberHanded saves the run whose outcome is in the state; empty: nothing changes.
+func rememberHanded(ctx context.Context, to privateWriter, run string) (diags diag.Diagnostics) {
+	if run == "" {
+		return nil
+	}
+	raw, err := json.Marshal(run)
+	if err != nil {
+		diags.AddError("Private state cannot be saved", err.Error())
+		return diags
+	}
+	return to.SetKey(ctx, handedKey, raw)
+}
+
+func recallHanded(ctx context.Context, from privateReader) (run string, diags diag.Diagnostics) {
+	raw, diags := from.GetKey(ctx, handedKey)
+	if err := json.Unmarshal(raw, &run); len(raw) > 0 && err != nil {
+		diags.AddError("Private state is not readable", err.Error())
+	}
+	return run, diags
+}
+
+// modelOf returns a planned deployment as bytes, for a run that is handed over: whoever finds its outcome has the model
+// that it belongs to.
+func modelOf(ctx context.Context, plan tfsdk.Plan) ([]byte, error) {
+	value, err := tfprotov6.NewDynamicValue(plan.Schema.Type().TerraformType(ctx), plan.Raw)
+	return value.MsgPack, err
+}
+
+// readHanded brings the last run that was handed over into the state, unless it is there. done says that nothing more
+// may be read, because the run is active.
+func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse,
+	state *deploymentModelV1, past *engine.State) (done bool, diags diag.Diagnostics) {
+	known, diags := recallHanded(ctx, req.Private)
+	if diags.HasError() {
+		return true, diags
+	}
+	h, err := d.engine().LastHanded(ctx, state.Site.ValueString(), known)
+	switch {
+	case err != nil:
+		diags.AddWarning("The last run is not known", err.Error()+"\n\nThe plan counts on the state as it is.")
+	case h == nil:
+	case h.Active:
+		state.ActiveRun = types.StringValue(h.Run.ID)
+		diags.AddWarning("A run is active", fmt.Sprintf("Run %s, started %s, works on the site %q; no node was looked at. "+
+			"Apply the configuration that it was started with to wait for it, or stop it with "+
+			"`terraform-provider-slipway runs cancel %s`.", h.Run.ID, h.Run.Started.Format(time.RFC3339), h.Run.Site, h.Run.ID))
+		return true, diags
+	default:
+		diags.Append(adopt(ctx, req.State, h, state, past)...)
+		diags.Append(rememberHanded(ctx, resp.Private, h.Run.ID)...)
+	}
+	if state.ActiveRun.ValueString() != "" {
+		state.ActiveRun = types.StringValue("")
+	}
+	return false, diags
+}
+
+// adopt takes over what a run left behind for whose end nobody waited.
+func adopt(ctx context.Context, from tfsdk.State, h *engine.Handed, state *deploymentModelV1,
+	past *engine.State) (diags diag.Diagnostics) {
+	detail := fmt.Sprintf("Run %s of the site %q ended at %s: %s.", h.Run.ID, h.Run.Site, h.Run.Ended.Format(time.RFC3339),
+		h.Run.Status)
+	for _, m := range h.Outcome.Messages {
+		detail += "\n\n" + m.Error()
+	}
+	if h.Outcome.Status == "" { // no node was touched
+		diags.AddWarning("A run ended without Terraform", detail)
+		return diags
+	}
+	typ := from.Schema.Type().TerraformType(ctx)
+	var model deploymentModelV1
+	raw, err := tfprotov6.DynamicValue{MsgPack: h.Model}.Unmarshal(typ)
+	if err == nil {
+		diags.Append(tfsdk.Plan{Raw: raw, Schema: from.Schema}.Get(ctx, &model)...)
+	}
+	s, _, wrong := model.Value(ctx)
+	if err != nil || diags.HasError() || wrong.HasError() {
+		diags = nil
+		diags.AddWarning("A run ended without Terraform", detail+"\n\nIt was asked for with another version of slipway, so "+
+			"that the state has what is applied, and the next plan shows the rest.")
+		*past = h.Outcome.State
+		return diags
+	}
+	was := *state
+	diags.Append(model.show(h.Outcome.Of(s), &was, was.Nodes)...)
+	*state, *past = model, h.Outcome.State
+	diags.AddWarning("A run ended without Terraform", detail)
+	return diags
+}

@@ -1,0 +1,219 @@
+package resources_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal/postgrestest"
+	"github.com/slipway/terraform-provider-slipway/planner/temporal/temporaltest"
+)
+
+// key is the SLIPWAY_KEY of the tests.
+const key = "c2xpcHdheS1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGU="
+
+// cluster is a site whose runs are handed over to Temporal.
+type cluster struct {
+	*sandbox
+	server *temporaltest.Server
+}
+
+// newCluster starts a server of Temporal and a database.
+func newCluster(t *testing.T, nodes ...string) *cluster {
+	t.Helper()
+	s := newSandbox(t, nodes...)
+	s.journal = postgrestest.Start(t).URL(t)
+	return &cluster{s, temporaltest.Start(t)}
+}
+
+// engine makes a configuration hand its runs over.
+func (c *cluster) engine(config, more string) string {
+	return strings.Replace(config, "provider \"slipway\" {\n",
+		"provider \"slipway\" {\n  engine = { temporal = { address = \""+c.server.Address+"\""+more+" } }\n", 1)
+}
+
+// worker starts a worker and returns when it works. It ends with the test.
+func (c *cluster) worker(args ...string) *exec.Cmd {
+	c.t.Helper()
+	binary := filepath.Join(filepath.Dir(os.Getenv("SLIPWAY_MIRROR")), "terraform-provider-slipway")
+	cmd := exec.Command(binary, append([]string{"worker", "--temporal", c.server.Address}, args...)...)
+	cmd.Env = append(os.Environ(), "SLIPWAY_JOURNAL="+c.journal, "SLIPWAY_KEY="+key)
+	cmd.Stderr = c.t.Output()
+	out, err := cmd.StdoutPipe()
+	if err != nil || cmd.Start() != nil {
+		c.t.Fatal("the worker does not start", err)
+	}
+	c.t.Cleanup(func() { c.end(cmd, syscall.SIGTERM) })
+	if lines := bufio.NewScanner(out); !lines.Scan() || !strings.HasPrefix(lines.Text(), "working for ") {
+		c.t.Fatalf("the worker does not work: %q", lines.Text())
+	}
+	return cmd
+}
+
+// end ends a worker, unless it has ended.
+func (c *cluster) end(cmd *exec.Cmd, signal syscall.Signal) {
+	if cmd.ProcessState == nil {
+		_ = cmd.Process.Signal(signal)
+		_ = cmd.Wait()
+	}
+}
+
+// await waits until a condition is true.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(4 * time.Minute); !is(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%s: not after 4 minutes", what)
+		}
+	}
+}
+
+// A run that is handed over to Temporal does what one of this process does, and outlives Terraform.
+func TestTextEngine(t *testing.T) {
+	s := newCluster(t, "a", "b")
+	c, other := newCommandLine(t), newCommandLine(t)
+	s.worker()
+
+	c.configure(s.engine(s.rolling("x\n", ""), ""))
+	c.changes()
+	c.apply()
+	c.empty()
+	if s.content("a", "etc/app") != "x\n" || s.content("b", "etc/app") != "x\n" {
+		t.Error("the site is not deployed")
+	}
+
+	// Terraform is killed while the run waits for approval.
+	c.configure(s.engine(s.rolling("y\n", canary), ""))
+	cmd, out := c.command("apply", "-auto-approve", "-input=false", "-no-color")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	run := s.waiting()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	state, err := os.ReadFile(filepath.Join(c.dir, "terraform.tfstate"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.write("terraform.tfstate", string(state))
+	other.configure(s.engine(s.rolling("z\n", ""), ""))
+	if text := unwrapped(other.failingApply()); !strings.Contains(text, "runs cancel "+run) {
+		t.Errorf("another desire does not say how to cancel the run:\n%s\n%s", text, out)
+	}
+	s.companion(0, "runs", "approve", run)
+	await(t, "the end of the run", func() bool { return s.content("b", "etc/app") == "y\n" })
+	c.apply()
+	c.empty()
+	if text := s.companion(0, "runs"); strings.Count(text, "update     succeeded") != 1 {
+		t.Errorf("the run was not adopted, but done again:\n%s", text)
+	}
+}
+
+// A worker that is killed leaves its run to another one, which goes on from the ledgers of the nodes.
+func TestTextEngineWorkerKilled(t *testing.T) {
+	s := newCluster(t, "a", "b")
+	c := newCommandLine(t)
+	first := s.worker()
+	c.configure(s.engine(s.rolling("x\n", canary), ""))
+	cmd, out := c.command("apply", "-auto-approve", "-input=false", "-no-color")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	run := s.waiting()
+	s.end(first, syscall.SIGKILL)
+	s.worker()
+	events := func() int {
+		return strings.Count(s.companion(0, "report", "--output", "json"), `"kind": "run_started"`)
+	}
+	await(t, "another worker goes on", func() bool { return events() == 2 })
+	s.companion(0, "runs", "cancel", run, "--why", "the test is over")
+	err := cmd.Wait()
+	text := unwrapped(out.String())
+	if err == nil || !strings.Contains(text, "The run was interrupted") {
+		t.Errorf("the run was not cancelled: %v\n%s", err, text)
+	}
+	if s.content("a", "etc/app") != "x\n" {
+		t.Error("the canary was not deployed")
+	}
+	c.configure(s.engine(s.rolling("x\n", ""), ""))
+	c.apply()
+	c.empty()
+	if s.content("b", "etc/app") != "x\n" {
+		t.Error("the rest was not deployed")
+	}
+}
+
+// Terraform's own interrupt stops a run, unless it is to go on then.
+func TestTextEngineInterrupted(t *testing.T) {
+	s := newCluster(t, "a", "b")
+	c := newCommandLine(t)
+	s.worker()
+	interrupted := func(content, more string) string {
+		t.Helper()
+		c.configure(s.engine(s.rolling(content, canary), more))
+		cmd, out := c.command("apply", "-auto-approve", "-input=false", "-no-color")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		s.waiting()
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Errorf("an interrupted apply succeeds:\n%s", out)
+		}
+		return unwrapped(out.String())
+	}
+	if text := interrupted("x\n", ""); !strings.Contains(text, "The run was interrupted") {
+		t.Errorf("the run was not stopped:\n%s", text)
+	}
+	if text := s.companion(0, "runs"); !strings.Contains(text, "create     interrupted") {
+		t.Errorf("runs:\n%s", text)
+	}
+	if text := interrupted("y\n", ", detach = true"); !strings.Contains(text, "The run goes on") {
+		t.Errorf("the run was not left active:\n%s", text)
+	}
+	text := unwrapped(c.run(2, "plan", "-input=false", "-no-color", "-detailed-exitcode"))
+	if !strings.Contains(text, "A run is active") || !strings.Contains(text, "active_run") {
+		t.Errorf("the plan does not say that a run is active:\n%s", text)
+	}
+	s.companion(0, "runs", "approve", s.waiting())
+	c.apply()
+	c.empty()
+	if s.content("b", "etc/app") != "y\n" {
+		t.Error("the run did not go on")
+	}
+}
+
+// What keeps a run from being handed over is named, and no node is touched.
+func TestTextEngineRefuses(t *testing.T) {
+	s := newCluster(t, "a", "b")
+	c := newCommandLine(t)
+	config := s.rolling("x\n", "")
+	refused := func(config, want string) {
+		t.Helper()
+		c.configure(config)
+		if text := unwrapped(c.failingApply()); !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+		if got := s.content("a", "etc/app"); got != "-" {
+			t.Fatalf("a node was touched: %q", got)
+		}
+	}
+	refused(s.engine(config, ""), "no worker executes runs of this version of slipway")
+	refused(s.engine(config, ", namespace = \"nowhere\""), `has no namespace "nowhere"`)
+	refused(strings.Replace(s.engine(config, ""), s.server.Address, "127.0.0.1:1", 1),
+		`the Temporal server at "127.0.0.1:1" does not answer`)
+	refused(strings.Replace(s.engine(config, ""), s.server.Address, "nowhere", 1), `engine.temporal: address: "nowhere" is not HOST:PORT`)
+	refused(strings.Replace(s.engine(config, ""), "journal = ", "# ", 1), "engine.temporal: workers and all who plan share the journal")
+	refused(strings.Replace(s.engine(config, ""), "root = ", "credentials = { sudo_password = \"geheim\" }, root = ", 1),
+		`node "a": connect.credentials.sudo_password is a secret, and does not go to the workers`)
+	refused(s.engine(config, ", tls = { cert_file = \"x\" }"), "tls: cert_file and key_file go together")
+}
