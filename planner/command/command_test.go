@@ -4,12 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
+
+// TestMain makes local times those of UTC, as the golden files have them, before anything reads them.
+func TestMain(m *testing.M) {
+	time.Local = time.UTC
+	os.Exit(m.Run())
+}
 
 // record writes a journal with one run per id and returns its directory.
 func record(t *testing.T, site string, ids ...string) string {

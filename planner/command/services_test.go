@@ -118,16 +118,7 @@ func recordHistory(t *testing.T) string {
 	return dir
 }
 
-// inUTC makes local times those of UTC, as the golden files have them.
-func inUTC(t *testing.T) {
-	t.Helper()
-	local := time.Local
-	time.Local = time.UTC
-	t.Cleanup(func() { time.Local = local })
-}
-
 func TestServicesGolden(t *testing.T) {
-	inUTC(t)
 	dir := recordHistory(t)
 	for name, args := range map[string]string{
 		"services-help":            "--help",

@@ -86,7 +86,6 @@ func screenOf(run journal.Run, events []journal.Recorded, width, height int) *sc
 
 // A screen shows failures first, and is as wide and as high as the terminal.
 func TestWatchScreen(t *testing.T) {
-	inUTC(t)
 	run, events, now := script()
 	for _, size := range []struct{ width, height int }{{80, 24}, {200, 50}} {
 		s := screenOf(run, events, size.width, size.height)
@@ -122,7 +121,6 @@ func trimmed(text string) string {
 
 // What a task prints is shown while it runs, also that of a command of the session, and in lines of their own elsewhere.
 func TestWatchShowsWhatTasksPrint(t *testing.T) {
-	inUTC(t)
 	run, events, now := script()
 	shows := func(text string, want bool) {
 		t.Helper()

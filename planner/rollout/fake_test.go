@@ -184,16 +184,19 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 				Message: "health check: the command ended with status 1 (run 1 of 1)"}
 		}
 	}
+	f.mu.Lock()
 	if f.images[n.Name] == nil && c.Images {
 		f.images[n.Name] = maps.Clone(ledger)
 	}
+	image := f.images[n.Name]
+	f.mu.Unlock()
 	if c.Restore {
 		for _, id := range slices.Sorted(maps.Keys(ledger)) {
 			switch {
 			case fault == "item":
 				each(converge.Result{ID: id, Status: converge.Failed, Message: "restore: permission denied"})
 				ledger[id] = ""
-			case ledger[id] == f.images[n.Name][id]:
+			case ledger[id] == image[id]:
 			case strings.HasPrefix(string(id), "shell"):
 				each(converge.Result{ID: id, Status: converge.Unchanged, Message: converge.NotRestored})
 			default:

@@ -58,13 +58,19 @@ func TestSignals(t *testing.T) {
 // build builds the helper as the release does.
 func build(t *testing.T, arch string) string {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "slipway-helper")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	helper := filepath.Join(t.TempDir(), "helper-linux-"+arch)
+	cmd := exec.CommandContext(t.Context(), "sh", "../remote/build.sh", filepath.Dir(helper))
+	cmd.Env = append(os.Environ(), "HELPER_PLATFORMS=linux/"+arch)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	return out
+	if text, err := exec.CommandContext(t.Context(), "gzip", "-d", helper+".gz").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := os.Chmod(helper, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return helper
 }
 
 // The helper is uploaded to every node: under 5 MB on every architecture that is carried.
