@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -294,7 +295,7 @@ func (e *Engine) LastHanded(ctx context.Context, siteName, known string) (h *Han
 	text, err := store.Blob(ctx, last.ID, last.Request)
 	var r request
 	if err == nil {
-		err = decode(text, &r)
+		err = resource.Decode(text, &r)
 	}
 	h.Model = r.Model
 	return h, err

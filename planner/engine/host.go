@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
@@ -69,7 +70,7 @@ func (e *Engine) host(ctx context.Context, r *run, about journal.Run, again bool
 		err = json.Unmarshal(text, &struct{ Version *int }{&asked.Version})
 	}
 	if err == nil && asked.Version == wireVersion {
-		err = decode(text, &asked)
+		err = resource.Decode(text, &asked)
 	}
 	s, how, more := asked.run()
 	if err == nil {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -92,17 +91,6 @@ func (w wireSite) site() (site.Site, error) {
 	return out, nil
 }
 
-// decode reads what another process of slipway encoded.
-func decode(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	resource.PlainNumbersIn(into)
-	return nil
-}
-
 func requestOf(prior *Prior, s site.Site, how Run) (request, error) {
 	s.Nodes = WithoutCredentials(s.Nodes)
 	w, err := toWire(s)
@@ -173,7 +161,7 @@ func encodeOutcome(out Outcome) ([]byte, error) {
 // decodeOutcome returns an outcome without its services, see [Outcome.Of].
 func decodeOutcome(text []byte) (Outcome, error) {
 	var w wireOutcome
-	err := decode(text, &w)
+	err := resource.Decode(text, &w)
 	if err == nil && w.Version != wireVersion {
 		err = fmt.Errorf("has version %d, and this slipway reads version %d", w.Version, wireVersion)
 	}

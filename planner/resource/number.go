@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -147,4 +148,15 @@ func plain(value any, nulls Nulls, number func(json.Number) (any, error)) (any, 
 		}
 	}
 	return value, nil
+}
+
+// Decode reads JSON that another process of slipway wrote. Numbers in values of the type any get their one form.
+func Decode(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	PlainNumbersIn(into)
+	return nil
 }

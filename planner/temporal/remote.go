@@ -1,7 +1,6 @@
 package temporal
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -212,7 +211,7 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 	text, err = in.take(context.WithoutCancel(ctx), store, result)
 	var out convergeResult
 	if err == nil {
-		err = decode(text, &out)
+		err = resource.Decode(text, &out)
 	}
 	if err != nil {
 		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost,
@@ -257,15 +256,4 @@ func ofZone(node site.Node, err error) error {
 	}
 	return &converge.SessionError{Code: converge.CodeLost,
 		Message: fmt.Sprintf("the session ended without a result: %v", err)}
-}
-
-// decode reads what another process of slipway encoded.
-func decode(text []byte, into any) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	resource.PlainNumbersIn(into)
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
@@ -96,7 +97,7 @@ func (z *Zone) Session(ctx context.Context, in convergeInput) (result content, e
 	text, err := in.take(ctx, store, in.Request)
 	var r convergeRequest
 	if err == nil {
-		err = decode(text, &r)
+		err = resource.Decode(text, &r)
 	}
 	if err != nil {
 		return result, temporal.NewNonRetryableApplicationError("the session "+err.Error(), "request", err)
