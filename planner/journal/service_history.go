@@ -52,6 +52,34 @@ func (s *Store) Services(ctx context.Context, live bool) ([]services.Revision, e
 	return out, nil
 }
 
+// ServicesCreated returns when each service was created: the time of the first version of its newest incarnation.
+func (s *Store) ServicesCreated(ctx context.Context) (map[string]time.Time, error) {
+	out := map[string]time.Time{}
+	if s.schema < withServices {
+		return out, nil
+	}
+	rows, err := s.db.QueryContext(ctx, `SELECT service, at FROM services WHERE (service, incarnation, version) IN (
+		SELECT service, incarnation,
+			(SELECT min(n.version) FROM services AS n WHERE n.service = d.service AND n.incarnation = d.incarnation)
+		FROM (SELECT service, max(incarnation) AS incarnation FROM services GROUP BY service) AS d)`)
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
+	for rows.Next() {
+		var service string
+		var at int64
+		if err := rows.Scan(&service, &at); err != nil {
+			return nil, s.failed(err)
+		}
+		out[service] = time.UnixMilli(at).UTC()
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.failed(err)
+	}
+	return out, nil
+}
+
 // Service returns the newest version of a service, or [ErrNoService].
 func (s *Store) Service(ctx context.Context, name string) (services.Revision, error) {
 	if s.schema < withServices {

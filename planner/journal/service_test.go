@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -128,7 +129,7 @@ func TestNewestOfEachService(t *testing.T) {
 		var versions []services.Revision
 		add := func(name string, incarnation, version int, deleted bool) {
 			v := ntp(version, "up")
-			v.Service, v.Incarnation, v.Deleted = name, incarnation, deleted
+			v.Service, v.Incarnation, v.Deleted, v.Time = name, incarnation, deleted, time.UnixMilli(int64(1000*incarnation+version)).UTC()
 			versions = append(versions, v)
 		}
 		add("web", 0, 1, false)
@@ -143,6 +144,10 @@ func TestNewestOfEachService(t *testing.T) {
 			if got, err := s.Services(t.Context(), live); err != nil || names(got) != want {
 				t.Errorf("live %v: %s, %v; want %s", live, names(got), err, want)
 			}
+		}
+		want := map[string]time.Time{"gone": time.UnixMilli(1).UTC(), "ntp": time.UnixMilli(1001).UTC(), "web": time.UnixMilli(1).UTC()}
+		if got, err := s.ServicesCreated(t.Context()); err != nil || !maps.Equal(got, want) {
+			t.Errorf("created: %v, %v; want %v", got, err, want)
 		}
 		if got, err := s.Service(t.Context(), "ntp"); err != nil || names([]services.Revision{got}) != "ntp/1.2" {
 			t.Errorf("%+v, %v", got, err)

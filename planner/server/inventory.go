@@ -1,10 +1,16 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -80,29 +86,33 @@ func (s *server) serviceLog(ctx context.Context, q query) (answer any, err error
 
 // instance is a service in the shape of a service inventory (lsm.md 1): the field names are those of its clients.
 type instance struct {
-	ID              string          `json:"id"`
-	Environment     string          `json:"environment"` // the site
-	Entity          string          `json:"service_entity"`
-	EntityVersion   int             `json:"service_entity_version"`
-	Version         int             `json:"version"`
-	DesiredVersion  int             `json:"desired_state_version"`
-	State           string          `json:"state"`
-	Candidate       map[string]any  `json:"candidate_attributes"`
-	Active          map[string]any  `json:"active_attributes"`
-	Rollback        map[string]any  `json:"rollback_attributes"`
-	Config          map[string]bool `json:"config"`
-	Deleted         bool            `json:"deleted"`
-	Identity        *string         `json:"service_identity_attribute_value"`
-	TransferContext string          `json:"transfer_context"`
-	Updated         time.Time       `json:"last_updated"`
-	Metadata        map[string]any  `json:"metadata"`
+	ID              string            `json:"id"`
+	Environment     string            `json:"environment"` // the site
+	Entity          string            `json:"service_entity"`
+	EntityVersion   int               `json:"service_entity_version"`
+	Version         int               `json:"version"`
+	DesiredVersion  int               `json:"desired_state_version"`
+	State           string            `json:"state"`
+	Candidate       map[string]any    `json:"candidate_attributes"`
+	Active          map[string]any    `json:"active_attributes"`
+	Rollback        map[string]any    `json:"rollback_attributes"`
+	Config          map[string]bool   `json:"config"`
+	Deleted         bool              `json:"deleted"`
+	Progress        *struct{}         `json:"deployment_progress"` // null, as in an inventory that is not asked for it: runs have it
+	Identity        *string           `json:"service_identity_attribute_value"`
+	ReferencedBy    []string          `json:"referenced_by"` // null likewise
+	TransferContext string            `json:"transfer_context"`
+	Callback        []string          `json:"callback"` // empty: slipway calls nobody back
+	Metadata        map[string]string `json:"metadata"`
+	Created         time.Time         `json:"created_at"`
+	Updated         time.Time         `json:"last_updated"`
 }
 
-func instanceOf(site string, v services.Revision) instance {
+func instanceOf(site string, v services.Revision, created time.Time) instance {
 	out := instance{ID: v.ID, Environment: site, Entity: v.Entity, EntityVersion: v.EntityVersion, Version: v.Version,
 		DesiredVersion: v.DesiredVersion, State: v.State, Candidate: v.Candidate, Active: v.Active, Rollback: v.Rollback,
-		Config: v.Config, Deleted: v.Deleted, TransferContext: v.TransferContext, Updated: v.Time,
-		Metadata: map[string]any{"service": v.Service, "run": v.Run, "label": v.Label}}
+		Config: v.Config, Deleted: v.Deleted, TransferContext: v.TransferContext, Callback: []string{},
+		Metadata: map[string]string{"service": v.Service, "run": v.Run, "label": v.Label}, Created: created, Updated: v.Time}
 	if v.Identity != "" {
 		out.Identity = &v.Identity
 	}
@@ -120,27 +130,52 @@ type inventoryEvent struct {
 	DesiredVersion int       `json:"service_desired_state_version"`
 	Time           time.Time `json:"timestamp"`
 	Type           string    `json:"event_type"`
-	Source         string    `json:"source"`
-	Destination    string    `json:"destination"`
+	Source         *string   `json:"source"`      // null at the creation
+	Destination    *string   `json:"destination"` // null for what belongs to no transfer
 	Message        string    `json:"message"`
 	Ignored        bool      `json:"ignored_transition"`
 	IsError        bool      `json:"is_error_transition"`
 	Severity       int       `json:"severity"`
 	Correlation    string    `json:"event_correlation_id"`
+	Run            string    `json:"id_compile_report"` // the run: it has what was planned, and what went wrong
+}
+
+func inventoryEventOf(id string, e journal.RecordedServiceEvent) inventoryEvent {
+	out := inventoryEvent{ID: e.Seq, InstanceID: id, Version: e.Version, DesiredVersion: e.DesiredVersion, Time: e.Time,
+		Type: e.Type, Message: e.Message, Ignored: e.Ignored, IsError: e.IsError, Severity: e.Severity,
+		Correlation: e.Correlation, Run: e.Run}
+	if e.Source != "" {
+		out.Source = &e.Source
+	}
+	if e.Destination != "" {
+		out.Destination = &e.Destination
+	}
+	return out
 }
 
 // instances returns the instances of an entity on all sites. The answer of an inventory is below `data`.
 func (s *server) instances(ctx context.Context, q query) (any, error) {
+	shown, err := instanceFilter(q)
+	if err != nil {
+		return nil, err
+	}
+	order, err := instanceOrder(cmp.Or(q.text["sort"], "created_at.desc"))
+	if err != nil {
+		return nil, err
+	}
 	out, known := []instance{}, false
-	err := s.open(ctx, "", func(site string, store *journal.Store) (bool, error) {
+	err = s.open(ctx, "", func(site string, store *journal.Store) (bool, error) {
 		all, err := store.Services(ctx, false)
+		if err != nil {
+			return false, err
+		}
+		created, err := store.ServicesCreated(ctx)
 		for _, v := range all {
-			if v.Entity != q.text["entity"] {
-				continue
-			}
-			known = true
-			if !v.Deleted || q.number["include_deleted"] == 1 {
-				out = append(out, instanceOf(site, v))
+			if v.Entity == q.text["entity"] {
+				known = true
+				if one := instanceOf(site, v, created[v.Service]); shown(one) {
+					out = append(out, one)
+				}
 			}
 		}
 		return false, err
@@ -148,19 +183,144 @@ func (s *server) instances(ctx context.Context, q query) (any, error) {
 	if err == nil && !known {
 		err = notFound("there is no service of an entity %q", q.text["entity"])
 	}
-	return map[string]any{"data": out}, err
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(out, func(a, b instance) int { return cmp.Or(order(a, b), cmp.Compare(a.ID, b.ID)) })
+	return pageOf(out, q), nil
 }
 
-// withInstance visits the instance with an id.
+// pageOf returns a page of instances, with links to those before and after it.
+func pageOf(all []instance, q query) any {
+	limit, before := int(q.number["limit"]), min(int(q.number["offset"]), len(all))
+	end := min(before+limit, len(all))
+	to := func(offset int) string {
+		values := maps.Clone(q.url.Query())
+		if values.Del("offset"); offset > 0 {
+			values.Set("offset", strconv.Itoa(offset))
+		}
+		return (&url.URL{Path: q.url.Path, RawQuery: values.Encode()}).String()
+	}
+	links := map[string]string{"self": to(before)}
+	if before > 0 {
+		links["prev"] = to(max(0, before-limit))
+	}
+	if end < len(all) {
+		links["next"] = to(end)
+	}
+	return map[string]any{"data": all[before:end], "links": links,
+		"metadata": map[string]int{"total": len(all), "before": before, "after": len(all) - end, "page_size": limit}}
+}
+
+// instanceOrders are the fields by which instances are sorted.
+var instanceOrders = map[string]func(a, b instance) int{
+	"created_at":   func(a, b instance) int { return a.Created.Compare(b.Created) },
+	"last_updated": func(a, b instance) int { return a.Updated.Compare(b.Updated) },
+	"state":        func(a, b instance) int { return cmp.Compare(a.State, b.State) },
+	"id":           func(a, b instance) int { return cmp.Compare(a.ID, b.ID) },
+	"service_identity_attribute_value": func(a, b instance) int {
+		return cmp.Compare(textOf(a.Identity), textOf(b.Identity))
+	},
+}
+
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// instanceOrder returns the order of a text such as created_at.desc.
+func instanceOrder(text string) (func(a, b instance) int, error) {
+	name, direction, _ := strings.Cut(text, ".")
+	order := instanceOrders[name]
+	if order == nil || direction != "asc" && direction != "desc" {
+		return nil, &statusError{http.StatusBadRequest, fmt.Sprintf("sort = %q must be one of %s, with .asc or .desc", text,
+			strings.Join(slices.Sorted(maps.Keys(instanceOrders)), ", "))}
+	}
+	if direction == "desc" {
+		return func(a, b instance) int { return order(b, a) }, nil
+	}
+	return order, nil
+}
+
+// instanceFilter returns what instances a request asks for (lsm.md 17).
+func instanceFilter(q query) (func(instance) bool, error) {
+	var filters []func(instance) bool
+	switch deleted := q.text["filter.deleted"]; deleted {
+	case "":
+		if q.number["include_deleted"] == 0 {
+			filters = append(filters, func(i instance) bool { return !i.Deleted })
+		}
+	case "true", "false":
+		filters = append(filters, func(i instance) bool { return i.Deleted == (deleted == "true") })
+	default:
+		return nil, wrongValue("filter.deleted", deleted, "is neither true nor false")
+	}
+	if states := q.list["filter.state"]; len(states) > 0 {
+		filters = append(filters, func(i instance) bool { return slices.Contains(states, i.State) })
+	}
+	if text := strings.ToLower(q.text["filter.id_or_service_identity"]); text != "" {
+		filters = append(filters, func(i instance) bool {
+			return strings.Contains(strings.ToLower(i.ID), text) || strings.Contains(strings.ToLower(textOf(i.Identity)), text)
+		})
+	}
+	for _, text := range q.list["filter.service_entity_version"] {
+		operator, number, found := strings.Cut(text, ":")
+		if !found {
+			operator, number = "eq", text
+		}
+		compare, known := comparisons[operator]
+		n, err := strconv.Atoi(number)
+		if err != nil || !known {
+			return nil, wrongValue("filter.service_entity_version", text, "is not a number, or one after gt:, ge:, lt:, le: or eq:")
+		}
+		filters = append(filters, func(i instance) bool { return compare(cmp.Compare(i.EntityVersion, n)) })
+	}
+	for name, empty := range map[string]bool{"filter.attribute_set_empty": true, "filter.attribute_set_not_empty": false} {
+		for _, set := range q.list[name] {
+			of := attributeSets[strings.TrimSuffix(set, "_attributes")]
+			if of == nil {
+				return nil, wrongValue(name, set, "must be one of candidate, active, rollback")
+			}
+			filters = append(filters, func(i instance) bool { return (len(of(i)) == 0) == empty })
+		}
+	}
+	return func(i instance) bool {
+		return !slices.ContainsFunc(filters, func(shown func(instance) bool) bool { return !shown(i) })
+	}, nil
+}
+
+var comparisons = map[string]func(int) bool{
+	"eq": func(n int) bool { return n == 0 },
+	"gt": func(n int) bool { return n > 0 }, "ge": func(n int) bool { return n >= 0 },
+	"lt": func(n int) bool { return n < 0 }, "le": func(n int) bool { return n <= 0 },
+}
+
+var attributeSets = map[string]func(instance) map[string]any{
+	"candidate": func(i instance) map[string]any { return i.Candidate },
+	"active":    func(i instance) map[string]any { return i.Active },
+	"rollback":  func(i instance) map[string]any { return i.Rollback },
+}
+
+func wrongValue(name, value, why string) error {
+	return &statusError{http.StatusBadRequest, fmt.Sprintf("%s = %q %s", name, value, why)}
+}
+
+// withInstance visits the newest version of the instance with an id, and when it was created.
 func (s *server) withInstance(ctx context.Context, q query,
-	visit func(string, *journal.Store, services.Revision) error) error {
+	visit func(string, *journal.Store, services.Revision, time.Time) error) error {
 	found := false
 	err := s.open(ctx, "", func(site string, store *journal.Store) (bool, error) {
 		all, err := store.Services(ctx, false)
 		for _, v := range all {
 			if v.Entity == q.text["entity"] && v.ID == q.text["id"] {
 				found = true
-				return true, visit(site, store, v)
+				created, err := store.ServicesCreated(ctx)
+				if err != nil {
+					return true, err
+				}
+				return true, visit(site, store, v, created[v.Service])
 			}
 		}
 		return false, err
@@ -172,35 +332,78 @@ func (s *server) withInstance(ctx context.Context, q query,
 }
 
 func (s *server) instance(ctx context.Context, q query) (answer any, err error) {
-	err = s.withInstance(ctx, q, func(site string, _ *journal.Store, v services.Revision) error {
-		answer = map[string]any{"data": instanceOf(site, v)}
+	err = s.withInstance(ctx, q, func(site string, _ *journal.Store, v services.Revision, created time.Time) error {
+		if expected := q.number["current_version"]; expected != 0 && int(expected) != v.Version {
+			return &statusError{http.StatusConflict, fmt.Sprintf("the instance %q has the version %d, not %d; read it again", v.ID,
+				v.Version, expected)}
+		}
+		answer = map[string]any{"data": instanceOf(site, v, created)}
 		return nil
 	})
 	return answer, err
 }
 
-// instanceLog returns the versions of an instance, newest first, each with its events.
-func (s *server) instanceLog(ctx context.Context, q query) (answer any, err error) {
-	type version struct {
-		instance
-		Events []inventoryEvent `json:"events"`
-	}
-	out := []version{}
-	err = s.withInstance(ctx, q, func(site string, store *journal.Store, newest services.Revision) error {
+// loggedInstance is a version of an instance with its events.
+type loggedInstance struct {
+	instance
+	Events []inventoryEvent `json:"events"`
+}
+
+// instanceHistory returns the versions of an instance, newest first, each with its events.
+func (s *server) instanceHistory(ctx context.Context, q query) (out []loggedInstance, err error) {
+	out = []loggedInstance{}
+	err = s.withInstance(ctx, q, func(site string, store *journal.Store, newest services.Revision,
+		created time.Time) error {
 		log, err := store.ServiceLog(ctx, newest.Service, journal.Point{Incarnation: newest.Incarnation,
 			Version: newest.Version + 1}, int(q.number["limit"]))
 		for _, r := range log {
-			if r.ID != newest.ID {
-				continue
+			if r.Incarnation != newest.Incarnation { // another service had the name
+				break
 			}
-			v := version{instanceOf(site, r.Revision), []inventoryEvent{}}
+			v := loggedInstance{instanceOf(site, r.Revision, created), []inventoryEvent{}}
 			for _, e := range r.Events {
-				v.Events = append(v.Events, inventoryEvent{e.Seq, r.ID, e.Version, e.DesiredVersion, e.Time, e.Type, e.Source,
-					e.Destination, e.Message, e.Ignored, e.IsError, e.Severity, e.Correlation})
+				v.Events = append(v.Events, inventoryEventOf(r.ID, e))
 			}
 			out = append(out, v)
 		}
 		return err
+	})
+	return out, err
+}
+
+func (s *server) instanceLog(ctx context.Context, q query) (any, error) {
+	out, err := s.instanceHistory(ctx, q)
+	return map[string]any{"data": out}, err
+}
+
+// instanceVersions returns the versions of an instance without their events, newest first.
+func (s *server) instanceVersions(ctx context.Context, q query) (any, error) {
+	log, err := s.instanceHistory(ctx, q)
+	out := []instance{}
+	for _, v := range log {
+		out = append(out, v.instance)
+	}
+	return map[string]any{"data": out}, err
+}
+
+// instanceEvents returns the events of an instance, oldest first.
+func (s *server) instanceEvents(ctx context.Context, q query) (any, error) {
+	out := []inventoryEvent{}
+	err := s.withInstance(ctx, q, func(_ string, store *journal.Store, newest services.Revision, _ time.Time) error {
+		limit := int(q.number["limit"])
+		for after, more := q.number["after"], true; more && len(out) < limit; {
+			events, err := store.ServiceEvents(ctx, newest.Service, after, limit)
+			if err != nil {
+				return err
+			}
+			for _, e := range events {
+				if after = e.Seq; e.Incarnation == newest.Incarnation && len(out) < limit {
+					out = append(out, inventoryEventOf(newest.ID, e))
+				}
+			}
+			more = len(events) == limit
+		}
+		return nil
 	})
 	return map[string]any{"data": out}, err
 }

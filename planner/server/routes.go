@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,14 +28,20 @@ type route struct {
 	answer     func(ctx context.Context, q query) (any, error)
 }
 
-// parameter is a parameter of the query; max is 0 for a text, 1 for a flag, and above that the bound of a number.
-type parameter struct{ max, def int64 }
+// parameter is a parameter of the query; max is 0 for a text, 1 for a flag, and above that the bound of a number. A
+// text with many may be given several times.
+type parameter struct {
+	max, def int64
+	many     bool
+}
 
 // query is what a request asks for.
 type query struct {
 	text   map[string]string
 	number map[string]int64
+	list   map[string][]string
 	after  string // Last-Event-ID of a stream that goes on
+	url    *url.URL
 }
 
 const (
@@ -44,11 +51,15 @@ const (
 
 var (
 	textParameter = parameter{}
+	manyParameter = parameter{many: true}
 	flagParameter = parameter{max: flagMax}
 	pageParameter = parameter{max: 10_000, def: 1000}
 	listParameter = parameter{max: 1000, def: 20}
 	seqParameter  = parameter{max: anyNumber}
 )
+
+// inventoryPath is the address of the services of an entity, in the shape of seed 002.
+const inventoryPath = "/lsm/v1/service_inventory/{entity}"
 
 //go:embed openapi.json
 var openAPI []byte
@@ -71,17 +82,20 @@ func (s *server) routes() []route {
 			"state": textParameter, "deleted": flagParameter}, answer: s.services},
 		{path: "/v1/services/{name}", parameters: map[string]parameter{"site": textParameter}, answer: s.service},
 		{path: "/v1/services/{name}/log", parameters: list, answer: s.serviceLog},
-		{path: "/lsm/v1/service_inventory/{entity}", parameters: map[string]parameter{"include_deleted": flagParameter},
-			answer: s.instances},
-		{path: "/lsm/v1/service_inventory/{entity}/{id}", answer: s.instance},
-		{path: "/lsm/v1/service_inventory/{entity}/{id}/log", parameters: map[string]parameter{"limit": listParameter},
-			answer: s.instanceLog},
+		{path: inventoryPath, parameters: map[string]parameter{"include_deleted": flagParameter, "filter.deleted": textParameter,
+			"filter.state": manyParameter, "filter.service_entity_version": manyParameter, "filter.id_or_service_identity": textParameter,
+			"filter.attribute_set_empty": manyParameter, "filter.attribute_set_not_empty": manyParameter, "sort": textParameter,
+			"limit": {max: 1000, def: 1000}, "offset": seqParameter}, answer: s.instances},
+		{path: inventoryPath + "/{id}", parameters: map[string]parameter{"current_version": {max: anyNumber}}, answer: s.instance},
+		{path: inventoryPath + "/{id}/versions", parameters: map[string]parameter{"limit": listParameter}, answer: s.instanceVersions},
+		{path: inventoryPath + "/{id}/log", parameters: map[string]parameter{"limit": listParameter}, answer: s.instanceLog},
+		{path: inventoryPath + "/{id}/events", parameters: page, answer: s.instanceEvents},
 	}
 }
 
 // query reads the parameters of a request, and refuses what it does not know.
 func (r route) query(req *http.Request) (q query, err error) {
-	q = query{map[string]string{}, map[string]int64{}, req.Header.Get("Last-Event-ID")}
+	q = query{map[string]string{}, map[string]int64{}, map[string][]string{}, req.Header.Get("Last-Event-ID"), req.URL}
 	for part := range strings.SplitSeq(r.path, "/") {
 		if name, ok := strings.CutPrefix(part, "{"); ok && name != "$}" {
 			name = strings.TrimSuffix(name, "}")
@@ -98,6 +112,8 @@ func (r route) query(req *http.Request) (q query, err error) {
 		switch {
 		case !known:
 			wrong = append(wrong, fmt.Sprintf("there is no parameter %q", name))
+		case p.many:
+			q.list[name] = values
 		case len(values) > 1:
 			wrong = append(wrong, fmt.Sprintf("the parameter %q is given %d times", name, len(values)))
 		case p.max == 0:
