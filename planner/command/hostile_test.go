@@ -162,9 +162,9 @@ func (h hostile) run(t *testing.T, dir string) string {
 	}
 	e := rollout.NewInProcess()
 	e.Helpers = func() (remote.Helpers, error) {
-		data := sshtest.Gzip(t, "#!/bin/sh\n"+h.helper+"\n")
-		helpers, err := remote.NewHelpers(map[string][]byte{"linux/amd64": data, "linux/arm64": data})
-		return helpers.In(t.TempDir()), err
+		data, sum := sshtest.Gzip(t, "#!/bin/sh\n"+h.helper+"\n")
+		script := remote.Helper{Compressed: data, Sum: sum}
+		return remote.NewHelpers(map[string]remote.Helper{"linux/amd64": script, "linux/arm64": script}).In(t.TempDir()), nil
 	}
 	report, err := rollout.Run(t.Context(), site.Site{Name: "lon1", Nodes: []site.Node{n}}, p,
 		rollout.Options{Executor: e, Recorder: w, RunID: "r1"})

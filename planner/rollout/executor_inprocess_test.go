@@ -23,12 +23,9 @@ import (
 // Script returns a shell script in the place of a helper for every platform; directory stands for the one on the node.
 func Script(t *testing.T, directory, script string) remote.Helpers {
 	t.Helper()
-	data := sshtest.Gzip(t, script)
-	helpers, err := remote.NewHelpers(map[string][]byte{"linux/amd64": data, "linux/arm64": data})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return helpers.In(directory)
+	data, sum := sshtest.Gzip(t, script)
+	h := remote.Helper{Compressed: data, Sum: sum}
+	return remote.NewHelpers(map[string]remote.Helper{"linux/amd64": h, "linux/arm64": h}).In(directory)
 }
 
 // obeying gives the executor a script in the place of the helper, which sums up and does nothing.

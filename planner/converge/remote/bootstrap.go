@@ -69,7 +69,7 @@ func (h Helpers) bootstrap(mark string) string {
 	for _, platform := range h.Platforms() {
 		if p := h.carried[platform]; machines[platform] != "" {
 			fmt.Fprintf(&arms, "%s) w=%s; h=%s; n=%d; z=%d; s=%s;; ",
-				machines[platform], platform, p.file(), len(p.compressed), p.size, p.sum)
+				machines[platform], platform, p.file(), len(p.Compressed), p.size(), p.Sum)
 		}
 	}
 	values := strings.NewReplacer("MARKER", mark, "ARMS", arms.String(), "DIRECTORY", h.directory)
@@ -77,23 +77,32 @@ func (h Helpers) bootstrap(mark string) string {
 		`fail() { echo "MARKER fail $1"; shift; echo "$*"; exit 1; }`,
 		`[ "$(id -u)" = 0 ] || fail not_root "$(id -un)"`,
 		`echo "MARKER root"`,
-		`p="$(uname -s)/$(uname -m)"`,
+		`p=$(uname -sm)`,
+		`p="${p% *}/${p#* }"`,
 		`case "$p" in ARMS*) fail platform "$p";; esac`,
 		`u=$(umask)`,
 		`umask 077`,
 		`d="DIRECTORY"`,
 		`[ -d "$d" ] || e=$(mkdir -p "$d" 2>&1) || fail not_writable "$e"`,
-		// own reports whether a file of the type $1 (- or d) is root's alone; y is set for the directories above.
-		`own() { o=$(ls -ldn "$2" 2>&1); set -- "$1" $o; case "$2:$4:$5" in $1????-??-*:0:*);; d????????[tT]*:0:*|d???????-*:0:0) [ "$y" ];; *) false;; esac; }`,
-		`y=`,
-		`own d "$d" || fail not_ours "$o"`,
+		`[ -L "$d" ] && fail not_ours "$(ls -ldn "$d")"`,
 		`e=$(cd -P "$d" 2>&1) && cd -P "$d" || fail not_writable "$e"`,
 		`d=$(pwd -P)`,
-		`q="$d"`,
-		`while :; do own d "${q:-/}" || fail not_ours "$o"; [ "$q" ] || break; q="${q%/*}"; y=1; done`,
 		`f="$d/$h"`,
 		`[ -d "$f" ] && fail not_writable "$f is a directory; remove it"`,
-		`if own - "$f" && [ -x "$f" ] && c=$( { sha256sum <"$f"; } 2>/dev/null) && [ "${c%% *}" = "$s" ]; then :; else ` +
+		`q="$d"`,
+		`k=d`,
+		`set -- /`,
+		`while [ "$q" ]; do set -- "$@" "$q"; q="${q%/*}"; k="d$k"; done`,
+		`[ -e "$f" ] && set -- "$@" "$f"`,
+		// look prints d for each directory and - for the helper, or the lines of what is not root's alone.
+		`look() { ls -ldn "$@" 2>&1 | { b=; k=; o=; while read -r m l u g r; do ` +
+			`case "$r" in *" $f"|*" $f -> "*) case "$m:$u" in -????-??-*:0) o=-;; esac; continue;; ` +
+			`*" $d") case "$m:$u" in d????-??-*:0) k="d$k"; continue;; esac;; ` +
+			`*) case "$m:$u:$g" in d????????[tT]*:0:*|d???????-*:0:0|d????-??-*:0:*) k="d$k"; continue;; esac;; esac; ` +
+			`b="$b$m $l $u $g $r; "; done; echo "${b:-$k$o}"; }; }`,
+		`o=$(look "$@")`,
+		`case "$o" in "$k"|"$k-") ;; *) fail not_ours "${o%; }";; esac`,
+		`if [ "$o" = "$k-" ] && [ -x "$f" ] && c=$( { sha256sum <"$f"; } 2>/dev/null) && [ "${c%% *}" = "$s" ]; then :; else ` +
 			strings.Join([]string{
 				`if command -v gzip >/dev/null 2>&1; then g="gzip -dc"; elif command -v gunzip >/dev/null 2>&1; then g="gunzip -c"; else fail no_gunzip; fi`,
 				`t="$d/.$h.$$"`,

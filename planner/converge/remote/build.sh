@@ -1,6 +1,7 @@
 #!/bin/sh
 # Puts the helpers that the provider carries into the directory that it is given, where package remote embeds them:
-# static, stripped, compressed, and the same bytes from the same source on every machine. Needs go and gzip.
+# static, stripped, compressed, named after their SHA-256, and the same bytes from the same source on every machine. Needs
+# go, gzip, and sha256sum or shasum.
 set -eu
 source=github.com/slipway/terraform-provider-slipway/planner/converge/slipway-helper
 limit=5000000 # bytes of a helper, before compression
@@ -18,7 +19,8 @@ for platform in ${HELPER_PLATFORMS:-linux/amd64 linux/arm64}; do
 		exit 1
 	fi
 	gzip -9 -n <"$helper" >"$helper.new" # neither time nor name goes in
-	mv "$helper.new" "$helper.gz"
-	rm "$helper"
-	echo "$helper.gz: $(wc -c <"$helper.gz") bytes"
+	sum=$(sha256sum <"$helper" 2>/dev/null || shasum -a 256 <"$helper")
+	rm -f "$helper".gz "$helper"-*.gz "$helper"
+	mv "$helper.new" "$helper-${sum%% *}.gz"
+	echo "$helper: $(wc -c <"$helper-${sum%% *}.gz") bytes"
 done

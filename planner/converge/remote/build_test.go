@@ -22,7 +22,11 @@ func build(t *testing.T, platform string) ([]byte, error) {
 		t.Logf("%s", out)
 		return out, err
 	}
-	return os.ReadFile(filepath.Join(dir, "helper-"+strings.ReplaceAll(platform, "/", "-")+".gz"))
+	files, err := filepath.Glob(filepath.Join(dir, "helper-"+strings.ReplaceAll(platform, "/", "-")+"-*.gz"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	return os.ReadFile(files[0])
 }
 
 func TestBuild(t *testing.T) {

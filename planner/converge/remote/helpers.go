@@ -1,13 +1,8 @@
 package remote
 
 import (
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
-	"fmt"
-	"io"
+	"encoding/binary"
 	"io/fs"
 	"maps"
 	"slices"
@@ -25,51 +20,45 @@ const Directory = "/var/lib/slipway"
 // Helpers are the programs that can be sent to nodes, by platform. The zero value carries none.
 type Helpers struct {
 	directory string
-	carried   map[string]helper // by GOOS/GOARCH
+	carried   map[string]Helper // by GOOS/GOARCH
 }
 
-// helper is one program.
-type helper struct {
-	compressed []byte
-	size       int    // bytes, expanded
-	sum        string // SHA-256 in hexadecimal, expanded
+// Helper is one program.
+type Helper struct {
+	Compressed []byte // with gzip
+	Sum        string // SHA-256 of the program in hexadecimal
 }
 
 // file names the helper on a node, so that every version has its own.
-func (h helper) file() string { return "helper-" + h.sum[:16] }
+func (h Helper) file() string { return "helper-" + h.Sum[:16] }
 
-// Embedded returns the helpers that this build carries: none when it was made without `make build`.
+// size is that of the program, in bytes, which gzip puts at the end (RFC 1952, ISIZE).
+func (h Helper) size() int {
+	return int(binary.LittleEndian.Uint32(h.Compressed[len(h.Compressed)-4:]))
+}
+
+// NewHelpers returns the helpers for the given platforms (GOOS/GOARCH).
+func NewHelpers(carried map[string]Helper) Helpers {
+	return Helpers{directory: Directory, carried: carried}
+}
+
+// Embedded returns the helpers that this build carries: none when it was made without `make build`. They are not
+// expanded for it, which would cost every run as much as a session: the names of the files have their digests.
 func Embedded() (Helpers, error) {
-	files, err := fs.Glob(embedded, "helpers/helper-*.gz")
+	files, err := fs.Glob(embedded, "helpers/helper-*-*-*.gz")
 	if err != nil {
 		return Helpers{}, err
 	}
-	compressed := map[string][]byte{}
+	carried := map[string]Helper{}
 	for _, f := range files {
-		platform := strings.TrimSuffix(strings.TrimPrefix(f, "helpers/helper-"), ".gz")
-		if compressed[strings.ReplaceAll(platform, "-", "/")], err = embedded.ReadFile(f); err != nil {
+		name := strings.Split(strings.TrimSuffix(f, ".gz"), "-") // helpers/helper, GOOS, GOARCH, digest
+		compressed, err := embedded.ReadFile(f)
+		if err != nil {
 			return Helpers{}, err
 		}
+		carried[name[1]+"/"+name[2]] = Helper{Compressed: compressed, Sum: name[3]}
 	}
-	return NewHelpers(compressed)
-}
-
-// NewHelpers returns the helpers for the given platforms (GOOS/GOARCH), each compressed with gzip.
-func NewHelpers(compressed map[string][]byte) (Helpers, error) {
-	h := Helpers{directory: Directory, carried: map[string]helper{}}
-	for platform, data := range compressed {
-		z, err := gzip.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return Helpers{}, fmt.Errorf("helper for %s: %w", platform, err)
-		}
-		sum := sha256.New()
-		size, err := io.Copy(sum, z)
-		if err != nil {
-			return Helpers{}, fmt.Errorf("helper for %s: %w", platform, err)
-		}
-		h.carried[platform] = helper{compressed: data, size: int(size), sum: hex.EncodeToString(sum.Sum(nil))}
-	}
-	return h, nil
+	return NewHelpers(carried), nil
 }
 
 // In returns the same helpers, kept in another directory on nodes: for tests, whose node is this machine.

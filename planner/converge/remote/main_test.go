@@ -134,12 +134,9 @@ func refused(t *testing.T, err error, code converge.Code, words ...string) {
 // scripted are helpers of any content.
 func (n *node) scripted(content string) Helpers {
 	n.t.Helper()
-	data := sshtest.Gzip(n.t, content)
-	h, err := NewHelpers(map[string][]byte{"linux/amd64": data, "linux/arm64": data})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return h.In(n.home)
+	data, sum := sshtest.Gzip(n.t, content)
+	h := Helper{Compressed: data, Sum: sum}
+	return NewHelpers(map[string]Helper{"linux/amd64": h, "linux/arm64": h}).In(n.home)
 }
 
 // noisyConn is a connection whose login shell does something before every command.

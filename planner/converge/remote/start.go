@@ -37,7 +37,7 @@ func (f *far) bootstrap(ctx context.Context) error {
 		case saysNeed:
 			done()
 			done = f.within(f.upload)
-			if _, err := f.session.Stdin().Write(f.helpers.carried[word].compressed); err != nil {
+			if _, err := f.session.Stdin().Write(f.helpers.carried[word].Compressed); err != nil {
 				continue // the node says why, or is gone: both show in what we read
 			}
 		case saysHave:

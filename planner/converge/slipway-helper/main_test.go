@@ -64,7 +64,7 @@ func build(t *testing.T, arch string) string {
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if text, err := exec.CommandContext(t.Context(), "gzip", "-d", helper+".gz").CombinedOutput(); err != nil {
+	if text, err := exec.CommandContext(t.Context(), "sh", "-c", `gzip -dc "$0"-*.gz >"$0"`, helper).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	if err := os.Chmod(helper, 0o700); err != nil {

@@ -7,7 +7,9 @@ import (
 	"compress/gzip"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/pem"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -206,8 +208,8 @@ func (s *Server) environment() []string {
 	return os.Environ()
 }
 
-// Gzip returns a text compressed: a script in the place of the helper, as package remote sends it.
-func Gzip(t testing.TB, text string) []byte {
+// Gzip returns a text compressed, and its SHA-256: a script in the place of the helper, as package remote sends it.
+func Gzip(t testing.TB, text string) (compressed []byte, sum string) {
 	t.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
@@ -217,5 +219,5 @@ func Gzip(t testing.TB, text string) []byte {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
+	return out.Bytes(), fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
