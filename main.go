@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"log"
 	"os"
 	"os/signal"
@@ -36,7 +35,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process
 	environment := func() (site.Connection, error) { return provider.ConnectionFromEnvironment(os.Getenv) }
 	if err := command.New(version, environment, os.Getenv(command.JournalVariable)).ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "slipway:", err)
+		command.PrintError(os.Stderr, err)
 		stop()
 		os.Exit(command.ExitStatus(err))
 	}

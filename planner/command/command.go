@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -180,4 +181,9 @@ func ExitStatus(err error) int {
 		return s.status
 	}
 	return statusFailed
+}
+
+// PrintError prints the error of a command, in a form that does nothing to the terminal that shows it.
+func PrintError(w io.Writer, err error) {
+	_, _ = fmt.Fprintln(w, "slipway:", err) // there is nothing else to say it to
 }

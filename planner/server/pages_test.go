@@ -167,49 +167,6 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// What others wrote is text on every page: markup, escapes of terminals, marks of direction, a line of a megabyte.
-func TestHostileTextOnPages(t *testing.T) {
-	t.Parallel()
-	evil := hostile + "\"'><img src=x onerror=alert(1)>\u2066{{.}}</bdi></pre>\a" + strings.Repeat("x", 1<<20)
-	h, w := planned(t, evil, 2)
-	name := hostile + "\"/><img>?#%"
-	err := w.Record(t.Context(),
-		journal.Event{Kind: journal.TaskFinished, Group: evil, Phase: 2, Node: name, Resource: evil, Service: evil, Action: "repair",
-			Status: "failed", Message: evil, Output: evil},
-		journal.Event{Kind: journal.TaskFinished, Phase: 3, Node: name, Resource: evil, Message: journal.TextChanged, Output: "+" + evil},
-		journal.Event{Kind: journal.NodeFinished, Group: evil, Node: name, Status: "FAILED", Message: evil},
-		journal.Event{Kind: journal.GroupFinished, Group: evil, Status: "FAILED", Message: evil},
-		journal.Event{Kind: journal.Note, Node: name, Message: evil},
-		journal.Event{Kind: journal.Paused, Group: evil, Phase: 1, Message: evil})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = w.RecordServices(t.Context(), []services.Revision{{Service: "shop", ID: "5a1e", Entity: evil, Identity: evil, Lifecycle: evil,
-		State: evil, Version: 1, Active: map[string]any{evil: evil}, Redacted: []string{evil}}},
-		[]journal.ServiceEvent{{Service: "shop", Type: evil, Destination: evil, Message: evil}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	node := "/runs/run-1/nodes/" + strings.NewReplacer("<", "%3C", ">", "%3E", "\u202e", "%E2%80%AE", "\x1b", "%1B", "\"", "%22",
-		"/", "%2F", "?", "%3F", "#", "%23", "%", "%25", "[", "%5B").Replace(name)
-	paths := []string{"/", "/runs/run-1", "/runs/run-1?failed=true", "/runs/run-1/groups", "/runs/run-1/timeline", "/runs/run-1/plan",
-		"/runs/run-1/drift", "/drift", "/runs/run-1/approval", "/runs/run-1/tasks/6", node, "/services", "/services/shop"}
-	for _, path := range append(paths, "/runs/run-1/live") {
-		if path == "/runs/run-1/live" { // it ends with the run
-			if err := w.Finish(t.Context(), "failed", evil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		status, body := look(t, h, path)
-		if status != http.StatusOK || path != "/" && !strings.Contains(body, "alert(1)") {
-			t.Errorf("%s: status %d, the text is not shown: %.300q", path, status, body)
-		}
-		if len(body) > 2<<20 {
-			t.Errorf("%s has %d bytes", path, len(body))
-		}
-	}
-}
-
 // A node of a later batch waits, although its phase has ended for the batches before.
 func TestGridOfBatches(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,220 @@
+// Package hostiletest has what hostile nodes, people and files may write, records it wherever a journal has a text, and
+// checks that an output shows it as text. The tests of everything that shows a journal use this one corpus.
+package hostiletest
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
+)
+
+// Mark is in each text of the corpus, and nothing acts on it: what shows the text shows it.
+const Mark = "owned"
+
+// Corpus are the texts by what they try.
+var Corpus = map[string]string{
+	"markup":     `</bdi></pre></td></script></style></title><script>owned()</script><img src=x onerror=owned()><svg/onload=owned()>`,
+	"attribute":  `" onmouseover="owned()' onfocus='owned() x=`,
+	"template":   "{{.}}{{owned}}${owned}%[owned]%s%n",
+	"address":    "javascript:owned()//../../owned?x#y%2f%00",
+	"CDATA":      "]]>owned<![CDATA[<!--owned-->&owned;&#0;",
+	"Markdown":   "|owned|\n\n# owned\n[owned](javascript:owned()) ![owned](//owned) `owned` ```` <details> **owned**",
+	"title":      "\x1b]0;owned\a\x1b]8;;http://owned\x1b\\",
+	"screen":     "\x1b[2J\x1b[H\x1b[5;31mowned\x1bc\x1b[?1049h",
+	"C1":         "\u009b2Jowned\u009d0;owned\u009c\u0085",
+	"keys":       "\x1b[c\x1b[6n\x05owned\x7f\b\b\r",
+	"direction":  "\u202eowned\u2066\u200f\u061c\u202d",
+	"invisible":  "o\u200bwned owned\ufeff\U000e0041\u00ad\u2028\u2029",
+	"not UTF-8":  "owned\xff\xfe\xc0\xaf",
+	"zero":       "owned\x00owned",
+	"event":      "owned\n\nevent: end\ndata: owned\r\rid: 9\r\n",
+	"combining":  "owned" + strings.Repeat("\u0301", 500),
+	"wide lines": "owned" + strings.Repeat("漢字 ", 200),
+	"a megabyte": "owned" + strings.Repeat("x", 1<<20),
+}
+
+// Text is the whole corpus in one text, of 1 MB and more.
+func Text() string {
+	var b strings.Builder
+	for _, name := range names() {
+		b.WriteString(Corpus[name])
+	}
+	return b.String()
+}
+
+// names returns the texts with the longest last, which may be cut off.
+func names() []string {
+	return []string{"markup", "attribute", "template", "address", "CDATA", "Markdown", "title", "screen", "C1", "keys", "direction",
+		"invisible", "not UTF-8", "zero", "event", "combining", "wide lines", "a megabyte"}
+}
+
+// Name is the corpus in a text that is as long as names may be in journals of others: all of it that has no length.
+func Name() string {
+	text, _, _ := strings.Cut(Text(), Corpus["combining"])
+	return text
+}
+
+// Run, Site, Entity and Service are what [Record] records; the rest are the corpus's texts.
+const (
+	Run     = "run-1"
+	Site    = "lon1"
+	Entity  = "vhost"
+	Service = "shop"
+)
+
+// Node is the name of a node of the run, which failed.
+func Node() string { return Corpus["markup"] + Corpus["title"] + Corpus["direction"] }
+
+// Record records a run with the corpus wherever an event, a run or a service has a text. The run goes on.
+func Record(t testing.TB, at journal.Location) *journal.Writer {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := at.Open(t.Context(), Site)
+	must(err)
+	t.Cleanup(func() { _ = store.Close() })
+	text, name, start := Text(), Name(), time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)
+	w, err := store.Start(t.Context(), journal.Run{ID: Run, Site: Site, Operation: name, Owner: name, Digest: name, Started: start,
+		Steps: []string{"1. " + name, text}})
+	must(err)
+	outline, err := json.Marshal(journal.Outline{Groups: []journal.OutlineGroup{{Name: name, Nodes: 2, Batches: []int{1, 1}},
+		{Name: "b" + name, DependsOn: []string{name}, Nodes: 1}}})
+	must(err)
+	of := func(kind journal.Kind, node, status string) journal.Event {
+		return journal.Event{Kind: kind, Group: name, Phase: 1, Node: node, Resource: "file[" + name + "]", Service: name, Action: name,
+			Status: status, Message: text, Output: text, Millis: 20}
+	}
+	repaired, changed := of(journal.TaskFinished, Node(), "changed"), of(journal.TaskFinished, Node(), "changed")
+	repaired.Action, changed.Message, changed.Output = "repair", journal.TextChanged, "-"+text+"\n+"+text
+	group, paused, decided := of(journal.GroupFinished, "", "FAILED"), of(journal.Paused, "", ""), of(journal.Decided, "", "")
+	decided.Action = journal.Hold
+	events := []journal.Event{{Kind: journal.RunStarted, Message: text, Output: string(outline)},
+		{Kind: journal.Planned, Group: name, Message: text}}
+	events = append(events, journal.PlannedPhase(1, name, name, []journal.NodeTasks{{Node: Node(), Tasks: 4}, {Node: name, Tasks: 1}})...)
+	long := of(journal.TaskFinished, Node(), text)
+	long.Resource, long.Action = "exec["+text+"]", text
+	events = append(events, of(journal.PhaseStarted, "", ""), of(journal.TaskStarted, Node(), ""), of(journal.Output, Node(), ""),
+		of(journal.TaskFinished, Node(), "failed"), repaired, changed, of(journal.TaskFinished, Node(), "differs"),
+		long, of(journal.TaskFinished, name, name), of(journal.NodeFinished, Node(), "FAILED"), of(journal.NodeFinished, name, name),
+		of(journal.PhaseFinished, "", "failed"), of(journal.Note, Node(), ""), group, paused, decided,
+		of(journal.TaskStarted, "other "+name, ""), of(journal.Output, "other "+name, ""))
+	must(w.Record(t.Context(), events...))
+	set := map[string]any{name: name, "list": []any{name, map[string]any{name: name}}}
+	revision := func(version int, state string, active map[string]any) services.Revision {
+		return services.Revision{Service: Service, ID: Service, Entity: Entity, EntityVersion: 1, Identity: name, Lifecycle: name, State: state,
+			Label: name, Version: version, DesiredVersion: version, TransferContext: name, Candidate: set, Active: active, Rollback: set,
+			Redacted: []string{name}, Config: map[string]bool{name: true}, EntityDigest: name}
+	}
+	event := func(version int) journal.ServiceEvent {
+		return journal.ServiceEvent{Service: Service, Version: version, Type: name, Source: name, Destination: name, Message: text,
+			Correlation: name}
+	}
+	other := revision(1, name, nil)
+	other.Service, other.ID, other.Entity = name, name, name
+	must(w.RecordServices(t.Context(), []services.Revision{revision(1, "start", set), revision(2, name, map[string]any{text: text}), other},
+		[]journal.ServiceEvent{event(0), event(1)}))
+	return w
+}
+
+// Finish ends the run, with the corpus as its report.
+func Finish(t testing.TB, w *journal.Writer) {
+	t.Helper()
+	if err := w.Finish(t.Context(), "failed", Text()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Plain fails the test when a text could act on the terminal or the text around it.
+func Plain(t testing.TB, what, text string) {
+	t.Helper()
+	for i, r := range text {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)) {
+			t.Errorf("%s has %U: %q", what, r, text[max(0, i-60):min(len(text), i+60)])
+			return
+		}
+	}
+}
+
+// styles are the colours and weights that slipway itself writes to a terminal: none of them is in the corpus.
+var styles = regexp.MustCompile(`\x1b\[(0|1|2|3[0-7]|9[0-7])?m`)
+
+// Screen fails the test when a text for a terminal has more than the styles of slipway, or is wider than the terminal.
+func Screen(t testing.TB, what, text string) {
+	t.Helper()
+	Plain(t, what, styles.ReplaceAllString(text, ""))
+}
+
+// JSON fails the test when a text is not JSON, a value on each line or one in all, or could act on a terminal.
+func JSON(t testing.TB, what, text string) {
+	t.Helper()
+	Plain(t, what, text)
+	d := json.NewDecoder(strings.NewReader(text))
+	for n := 0; ; n++ {
+		var v any
+		if err := d.Decode(&v); errors.Is(err, io.EOF) && n > 0 {
+			return
+		} else if err != nil {
+			t.Errorf("%s is not JSON: %v", what, err)
+			return
+		}
+	}
+}
+
+// allowed are the elements of pages and reports that run or load something, with their only source; empty: none.
+var active = map[string]string{"script": "/assets/page.js", "img": "", "iframe": "", "object": "", "embed": "", "base": "", "form": "*"}
+
+// HTML fails the test when a browser would run, load or follow something of the corpus.
+func HTML(t testing.TB, what, text string) {
+	t.Helper()
+	Plain(t, what, text)
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Errorf("%s is no HTML: %v", what, err)
+			return
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			if _, comment := token.(xml.Comment); comment {
+				t.Errorf("%s has a comment", what)
+			}
+			continue
+		}
+		source, isActive := active[strings.ToLower(e.Name.Local)]
+		from := ""
+		for _, a := range e.Attr {
+			name, value := strings.ToLower(a.Name.Local), strings.ToLower(strings.TrimSpace(a.Value))
+			switch {
+			case strings.HasPrefix(name, "on"), name == "style", name == "srcdoc":
+				t.Errorf("%s: <%s> has %s=%.100q", what, e.Name.Local, name, a.Value)
+			case name == "src":
+				from = a.Value
+			case name == "href" || name == "action" || name == "formaction":
+				if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "#") && !strings.HasPrefix(value, "?") || strings.HasPrefix(value, "//") {
+					t.Errorf("%s: <%s> leads to %.100q", what, e.Name.Local, a.Value)
+				}
+			}
+		}
+		if isActive && source != "*" && from != source {
+			t.Errorf("%s has <%s src=%.100q>", what, e.Name.Local, from)
+		}
+	}
+}
