@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // New returns the companion command. It reads nothing but its arguments, files and the command's input, and writes to
@@ -185,5 +186,5 @@ func ExitStatus(err error) int {
 
 // PrintError prints the error of a command, in a form that does nothing to the terminal that shows it.
 func PrintError(w io.Writer, err error) {
-	_, _ = fmt.Fprintln(w, "slipway:", err) // there is nothing else to say it to
+	_, _ = fmt.Fprintln(w, "slipway:", resource.Visible(err.Error())) // there is nothing else to say it to
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // format is the value of --output.
@@ -90,12 +91,14 @@ func show(cmd *cobra.Command, f format, v any, text func(p *printer)) error {
 }
 
 func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		_, err = w.Write(append(resource.VisibleJSON(text), '\n'))
+	}
+	return err
 }
 
-// printer writes until the first error, which it keeps.
+// printer writes until the first error, which it keeps. What it writes does nothing to the terminal that shows it.
 type printer struct {
 	w   io.Writer
 	err error
@@ -103,7 +106,7 @@ type printer struct {
 
 func (p *printer) printf(text string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.w, text, args...)
+		_, p.err = io.WriteString(p.w, resource.Visible(fmt.Sprintf(text, args...)))
 	}
 }
 

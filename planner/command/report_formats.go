@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // writeReportMarkdown writes a report for a merge request or a ticket.
@@ -98,11 +99,16 @@ func lineKind(line string) string {
 
 // writeReportHTML writes a report as one page that needs nothing else and runs no script.
 func writeReportHTML(out io.Writer, a *account) error {
-	return reportTemplate.Execute(out, struct {
+	var page strings.Builder
+	err := reportTemplate.Execute(&page, struct {
 		*account
 		Took, Counts string
 		Succeeded    bool
 	}{a, duration(a.Run), a.counts(), a.succeeded()})
+	if err == nil {
+		_, err = io.WriteString(out, resource.Visible(page.String()))
+	}
+	return err
 }
 
 // succeeded reports whether nobody has to look at the run again: it failed nowhere, or it is still at work.
@@ -177,15 +183,10 @@ func writeReportJUnit(out io.Writer, a *account) error {
 		}
 		root.add(suite)
 	}
-	if _, err := io.WriteString(out, xml.Header); err != nil {
-		return err
+	text, err := xml.MarshalIndent(root, "", "  ")
+	if err == nil {
+		_, err = io.WriteString(out, xml.Header+resource.Visible(string(text))+"\n")
 	}
-	enc := xml.NewEncoder(out)
-	enc.Indent("", "  ")
-	if err := enc.Encode(root); err != nil {
-		return err
-	}
-	_, err := io.WriteString(out, "\n")
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 const (
@@ -149,7 +150,7 @@ func (p *printer) event(e journal.Recorded, f format) {
 			p.err = err
 			return
 		}
-		p.printf("%s\n", line)
+		p.printf("%s\n", resource.VisibleJSON(line))
 		return
 	}
 	switch e.Kind { //nolint:exhaustive // the others are one line

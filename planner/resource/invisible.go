@@ -1,8 +1,12 @@
 package resource
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // Invisible returns the first character of s that nothing is seen of, and that can change how the text around it looks:
@@ -22,9 +26,40 @@ func Invisible(s string) (rune, bool) {
 // that shows it: without control characters, but for line breaks and tabs, and without those that [Invisible] finds.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+		if acts(r) {
 			return -1
 		}
 		return r
 	}, text)
+}
+
+// acts reports whether a character can change the text around it, or do something to a terminal.
+func acts(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r < ' ' && r != '\n' && r != '\t' || r == '\x7f'
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// VisibleJSON returns JSON with each character that [Visible] leaves out written as an escape: it has the same value,
+// and does nothing to the terminal that shows it.
+func VisibleJSON(text []byte) []byte {
+	if bytes.IndexFunc(text, acts) < 0 {
+		return text
+	}
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case !acts(r):
+			out = append(out, text[:size]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		text = text[size:]
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package resource_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -266,6 +267,25 @@ func TestVisible(t *testing.T) {
 	} {
 		if got := resource.Visible(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// JSON that does nothing to a terminal has the value that it had.
+func TestVisibleJSON(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{"plain", "\x1b[2J\x7f\u009b\u202e\u2028\ufeff\U000e0041\U0001f600 é\n\t", strings.Repeat("\u200b", 3)} {
+		text, err := json.Marshal(map[string]string{value: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := resource.VisibleJSON(text)
+		if got := resource.Visible(string(out)); got != string(out) {
+			t.Errorf("%q has what Visible leaves out", out)
+		}
+		var back map[string]string
+		if err := json.Unmarshal(out, &back); err != nil || back[value] != value {
+			t.Errorf("%q: %q, %v", value, back, err)
 		}
 	}
 }

@@ -118,6 +118,9 @@ func TestHostileText(t *testing.T) {
 				}
 				check(address, answer, true)
 				for name := range r.parameters {
+					if ended == 1 && !r.live && !r.events {
+						break // as before
+					}
 					check(address+"?"+name, get(http.MethodGet, address+"?"+name+"="+url.QueryEscape(hostiletest.Name()), ""), false)
 				}
 			}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // route is an address and what it answers. Parameters in braces are texts of one segment.
@@ -303,7 +304,7 @@ func sendEvents(w io.Writer, events []journal.Recorded) error {
 	for _, e := range events {
 		data, err := json.Marshal(e)
 		if err == nil {
-			_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Kind, data)
+			_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Kind, resource.VisibleJSON(data))
 		}
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Bounds of what clients may ask for.
@@ -269,7 +270,7 @@ func write(w http.ResponseWriter, status int, answer any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // a client that went away is no error of the server
+	_, _ = w.Write(append(resource.VisibleJSON(body), '\n')) // a client that went away is no error of the server
 }
 
 // open opens the journals of a site, or of all sites when it is empty, until visit returns true.

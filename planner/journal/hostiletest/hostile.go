@@ -87,15 +87,15 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 	must(err)
 	t.Cleanup(func() { _ = store.Close() })
 	text, name, start := Text(), Name(), time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)
-	w, err := store.Start(t.Context(), journal.Run{ID: Run, Site: Site, Operation: name, Owner: name, Digest: name, Started: start,
-		Steps: []string{"1. " + name, text}})
+	w, err := store.Start(t.Context(), journal.Run{ID: Run, Site: Site, Operation: name, Owner: name, Digest: name,
+		Started: start, Steps: []string{"1. " + name, text}})
 	must(err)
-	outline, err := json.Marshal(journal.Outline{Groups: []journal.OutlineGroup{{Name: name, Nodes: 2, Batches: []int{1, 1}},
-		{Name: "b" + name, DependsOn: []string{name}, Nodes: 1}}})
+	outline, err := json.Marshal(journal.Outline{Groups: []journal.OutlineGroup{
+		{Name: name, Nodes: 2, Batches: []int{1, 1}}, {Name: "b" + name, DependsOn: []string{name}, Nodes: 1}}})
 	must(err)
 	of := func(kind journal.Kind, node, status string) journal.Event {
-		return journal.Event{Kind: kind, Group: name, Phase: 1, Node: node, Resource: "file[" + name + "]", Service: name, Action: name,
-			Status: status, Message: text, Output: text, Millis: 20}
+		return journal.Event{Kind: kind, Group: name, Phase: 1, Node: node, Resource: "file[" + name + "]", Service: name,
+			Action: name, Status: status, Message: text, Output: text, Millis: 20}
 	}
 	repaired, changed := of(journal.TaskFinished, Node(), "changed"), of(journal.TaskFinished, Node(), "changed")
 	repaired.Action, changed.Message, changed.Output = "repair", journal.TextChanged, "-"+text+"\n+"+text
@@ -103,24 +103,27 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 	decided.Action = journal.Hold
 	events := []journal.Event{{Kind: journal.RunStarted, Message: text, Output: string(outline)},
 		{Kind: journal.Planned, Group: name, Message: text}}
-	events = append(events, journal.PlannedPhase(1, name, name, []journal.NodeTasks{{Node: Node(), Tasks: 4}, {Node: name, Tasks: 1}})...)
+	events = append(events, journal.PlannedPhase(1, name, name,
+		[]journal.NodeTasks{{Node: Node(), Tasks: 4}, {Node: name, Tasks: 1}})...)
 	long := of(journal.TaskFinished, Node(), text)
 	long.Resource, long.Action = "exec["+text+"]", text
 	events = append(events, of(journal.PhaseStarted, "", ""), of(journal.TaskStarted, Node(), ""), of(journal.Output, Node(), ""),
 		of(journal.TaskFinished, Node(), "failed"), repaired, changed, of(journal.TaskFinished, Node(), "differs"),
-		long, of(journal.TaskFinished, name, name), of(journal.NodeFinished, Node(), "FAILED"), of(journal.NodeFinished, name, name),
+		long, of(journal.TaskFinished, name, name), of(journal.NodeFinished, Node(), "FAILED"),
+		of(journal.NodeFinished, name, name),
 		of(journal.PhaseFinished, "", "failed"), of(journal.Note, Node(), ""), group, paused, decided,
 		of(journal.TaskStarted, "other "+name, ""), of(journal.Output, "other "+name, ""))
 	must(w.Record(t.Context(), events...))
 	set := map[string]any{name: name, "list": []any{name, map[string]any{name: name}}}
 	revision := func(version int, state string, active map[string]any) services.Revision {
-		return services.Revision{Service: Service, ID: Service, Entity: Entity, EntityVersion: 1, Identity: name, Lifecycle: name, State: state,
-			Label: name, Version: version, DesiredVersion: version, TransferContext: name, Candidate: set, Active: active, Rollback: set,
-			Redacted: []string{name}, Config: map[string]bool{name: true}, EntityDigest: name}
+		return services.Revision{Service: Service, ID: Service, Entity: Entity, EntityVersion: 1, Identity: name,
+			Lifecycle: name, State: state, Label: name, Version: version, DesiredVersion: version, TransferContext: name,
+			Candidate: set, Active: active, Rollback: set, Redacted: []string{name},
+			Config: map[string]bool{name: true}, EntityDigest: name}
 	}
 	event := func(version int) journal.ServiceEvent {
-		return journal.ServiceEvent{Service: Service, Version: version, Type: name, Source: name, Destination: name, Message: text,
-			Correlation: name}
+		return journal.ServiceEvent{Service: Service, Version: version, Type: name, Source: name, Destination: name,
+			Message: text, Correlation: name}
 	}
 	other := revision(1, name, nil)
 	other.Service, other.ID, other.Entity = name, name, name
