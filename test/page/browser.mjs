@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-const tools = createRequire(join(process.env.SLIPWAY_PAGE_TOOLS, "package.json"));
+export const tools = createRequire(join(process.env.SLIPWAY_PAGE_TOOLS, "package.json"));
 const { chromium } = tools("playwright-core");
 const axe = readFileSync(tools.resolve("axe-core/axe.min.js"), "utf8");
 

@@ -197,6 +197,32 @@ func TestPage(t *testing.T) {
 	stop(t, page)
 }
 
+// The pictures of the README can be made: make screenshots.
+func TestScreenshots(t *testing.T) {
+	slipway := binary(t)
+	terraform := os.Getenv("TF_ACC_TERRAFORM_PATH")
+	if terraform == "" {
+		terraform = "terraform"
+	}
+	if _, err := exec.LookPath(terraform); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("TF", terraform)
+	t.Setenv("TF_CLI_CONFIG_FILE", os.Getenv("SLIPWAY_MIRROR"))
+	t.Setenv("PATH", filepath.Dir(slipway)+":"+os.Getenv("PATH"))
+	start(t, "", "./screenshots", artefacts(t)).ended(t)
+	for _, name := range []string{"plan", "watch", "page"} {
+		made, err := os.Stat(filepath.Join(artefacts(t), name+".png"))
+		if err != nil || made.Size() < 10<<10 {
+			t.Errorf("%s: %v, %v", name, made, err)
+		}
+		shown, err := os.Stat("../../docs/pictures/" + name + ".png")
+		if err != nil || shown.Size() > 300<<10 {
+			t.Errorf("the picture of the README, %s: %v, %v", name, shown, err)
+		}
+	}
+}
+
 func stop(t *testing.T, p process) {
 	t.Helper()
 	if err := p.Process.Signal(os.Interrupt); err != nil {
