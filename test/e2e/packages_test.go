@@ -29,6 +29,7 @@ func TestPackages(t *testing.T) {
 		t.Run(strings.TrimPrefix(dir, root+"/"), func(t *testing.T) {
 			t.Parallel()
 			node := nodes.Take(t, 1)[0]
+			t.Cleanup(func() { node.Wipe(t) }) // these tests try sessions and leave what they applied
 			binary := filepath.Join(t.TempDir(), "tests")
 			build := exec.Command("go", "test", "-c", "-o", binary, ".")
 			build.Dir = dir

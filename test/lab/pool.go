@@ -22,7 +22,7 @@ func NewPool(l Lab) *Pool {
 }
 
 // Take waits until count nodes are free and takes them until the test ends. The nodes of a failed test are reinstalled,
-// the others stay as they are.
+// the others stay as they are: a test that leaves slipway's directory on one has failed.
 func (p *Pool) Take(t *testing.T, count int) []Node {
 	t.Helper()
 	p.collecting.Lock()
@@ -33,6 +33,12 @@ func (p *Pool) Take(t *testing.T, count int) []Node {
 	}
 	t.Cleanup(func() {
 		for _, n := range taken {
+			if !t.Failed() {
+				const look = "cd /var/lib/slipway 2>/dev/null || exit 0; ls -l; cat ledger.json; exit 1"
+				if out, err := n.Command(look).CombinedOutput(); err != nil {
+					t.Errorf("%s: the test left something of slipway: %v\n%s", n.Name, err, out)
+				}
+			}
 			if t.Failed() {
 				if err := n.Lab.Run("wipe", n.Name); err != nil {
 					t.Error(err)
