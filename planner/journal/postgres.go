@@ -118,6 +118,16 @@ CREATE TABLE blobs (
 	PRIMARY KEY (run, address)
 );
 ALTER TABLE blobs ALTER COLUMN content SET STORAGE EXTERNAL; -- ciphertext does not shrink
+`, withChecks - 1: `
+CREATE TABLE checks (
+	id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	at          bigint NOT NULL,
+	owner       text NOT NULL,
+	nodes       bigint NOT NULL,
+	drift       text NOT NULL, -- JSON list
+	more        bigint NOT NULL,
+	unreachable text NOT NULL -- JSON list
+);
 `}
 
 // schemaPrefix is the beginning of the names of schemas with journals; the site follows.

@@ -268,6 +268,16 @@ CREATE TABLE blobs (
 	content BLOB NOT NULL, -- encrypted
 	PRIMARY KEY (run, address)
 );
+`, `
+CREATE TABLE checks (
+	id          INTEGER PRIMARY KEY AUTOINCREMENT,
+	at          INTEGER NOT NULL,
+	owner       TEXT NOT NULL,
+	nodes       INTEGER NOT NULL,
+	drift       TEXT NOT NULL, -- JSON list
+	more        INTEGER NOT NULL,
+	unreachable TEXT NOT NULL -- JSON list
+);
 `}
 
 // foreignError means that a database is not a journal. It names its first tables.

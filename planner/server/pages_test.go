@@ -252,7 +252,7 @@ func TestViews(t *testing.T) {
 		"/runs/run-1/timeline": {"<bdi>control</bdi> waited 6s for <bdi>ntp, and did not start</bdi>", "waited 30s for <bdi>the approval of batch 1</bdi>", ">4s</td>", `class="bar failed phase"`},
 		"/runs/run-1/plan":     {"2.1 ntp (critical)", "<bdi>critical</bdi>", `<td class="number">2</td>`},
 		"/runs/run-1/drift":    {"repaired", "left (noop)", `<span class="removed"><bdi>-hand-made`, "df: full"},
-		"/drift":               {"/runs/run-1/drift", "Runs looked at: 1"},
+		"/drift":               {"/runs/run-1/drift", "Runs looked at: 1", "No refresh and no <code>check</code>"},
 		"/services/shop":       {"to update_start", `class="box done current"`, "Changed since the version before", `<del><bdi>&#34;80&#34;`, `<ins><bdi>&#34;443&#34;`},
 	} {
 		status, body := look(t, h, path)

@@ -40,7 +40,8 @@ check((await text("dl")).includes("director"), "the task does not say why: " + a
 // Drift.
 await page.getByRole("link", { name: "Drift" }).first().click();
 await page.getByRole("heading", { name: "Drift" }).waitFor();
-const drifted = page.locator("tr", { hasText: "mon1" });
+check((await page.locator("tr", { hasText: "mon1" }).first().innerText()).includes("/etc/motd"), "the drift that the check found is not shown");
+const drifted = page.locator("tr", { hasText: "mon1" }).last(); // of the run
 await drifted.locator("summary").click();
 check((await drifted.innerText()).includes("-hand-made"), "the drift is not shown: " + await drifted.innerText());
 
