@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
@@ -165,7 +166,26 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 	if err := telemetry.Checked(ctx, s.Name, len(out.Drift), len(out.Unreachable)); err != nil {
 		out.warn("The metrics of the check were not sent", "%v", err)
 	}
+	if err := e.record(ctx, s, out); err != nil {
+		out.warn("The check is not in the journal", "%v", err)
+	}
 	return out
+}
+
+// record records a check in the journal of its site, where there is one.
+func (e *Engine) record(ctx context.Context, s site.Site, found Checked) error {
+	store, err := e.Journals.OpenExisting(ctx, s.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c := journal.Check{Nodes: len(s.Nodes), Unreachable: found.Unreachable}
+	for _, d := range found.Drift {
+		c.Drift = append(c.Drift, journal.Drift{Node: d.Node, Resource: string(d.Resource), Change: d.Change})
+	}
+	return errors.Join(store.RecordCheck(ctx, c), store.Close())
 }
 
 // desired returns the tasks of the nodes of a site as the last run left it, or what is wrong with it, a line each. s

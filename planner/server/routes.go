@@ -79,6 +79,7 @@ func (s *server) routes() []route {
 		{path: "/v1/runs/{id}/nodes", answer: s.ofRun(nodes)},
 		{path: "/v1/runs/{id}/tasks", parameters: tasks, answer: s.ofRun(tasksOf)},
 		{path: "/v1/runs/{id}/events", parameters: page, events: true, answer: s.ofRun(eventsOf)},
+		{path: "/v1/checks", parameters: list, answer: s.checks},
 		{path: "/v1/services", parameters: map[string]parameter{"site": textParameter, "entity": textParameter,
 			"state": textParameter, "deleted": flagParameter}, answer: s.services},
 		{path: "/v1/services/{name}", parameters: map[string]parameter{"site": textParameter}, answer: s.service},

@@ -331,7 +331,62 @@ func runDriftPage(ctx context.Context, store *journal.Store, run journal.Run, _ 
 	return page{"drift", "Drift that a run of " + run.Site + " found", about(run, "drift", map[string]any{"Found": out, "More": more})}, err
 }
 
-// driftPage shows the drift that the newest runs found.
+// siteCheck is a check of a site.
+type siteCheck struct {
+	Site string `json:"site"`
+	journal.Check
+	Since *journal.Run `json:"-"` // the newest run, if it is after the check
+}
+
+// newestChecks returns the newest checks of a site, or of each one, newest first.
+func (s *server) newestChecks(ctx context.Context, site string, limit int) ([]siteCheck, error) {
+	out := []siteCheck{}
+	err := s.open(ctx, site, func(site string, store *journal.Store) (bool, error) {
+		all, err := store.Checks(ctx, limit)
+		if err != nil || len(all) == 0 {
+			return false, err
+		}
+		runs, err := store.Runs(ctx, 1)
+		for _, c := range all {
+			one := siteCheck{site, c, nil}
+			if len(runs) > 0 && runs[0].Started.After(c.Time) {
+				one.Since = &runs[0]
+			}
+			out = append(out, one)
+		}
+		return false, err
+	})
+	slices.SortStableFunc(out, func(a, b siteCheck) int { return b.Time.Compare(a.Time) })
+	return out, err
+}
+
+func (s *server) checks(ctx context.Context, q query) (any, error) {
+	limit := int(q.number["limit"])
+	out, err := s.newestChecks(ctx, q.text["site"], limit)
+	return map[string]any{"checks": out[:min(len(out), limit)]}, err
+}
+
+// Text is the first line of what differs, and Diff the rest.
+func (d drifted) Text() string { first, _, _ := strings.Cut(d.Change, "\n"); return first }
+
+// Diff is a diff of a text, empty where no text differs.
+func (d drifted) Diff() string { _, rest, _ := strings.Cut(d.Change, "\n"); return rest }
+
+// drifted is drift as a page shows it.
+type drifted struct{ journal.Drift }
+
+// Shown is the drift that a page lists, and Left how much more there is.
+func (c siteCheck) Shown() (out []drifted) {
+	for _, d := range c.Drift[:min(len(c.Drift), listed)] {
+		out = append(out, drifted{d})
+	}
+	return out
+}
+
+// Left is how much drift a page leaves out.
+func (c siteCheck) Left() int { return len(c.Drift) - len(c.Shown()) + c.More }
+
+// driftPage shows the drift that the newest check of each site and the newest runs found.
 func (s *server) driftPage(ctx context.Context, q query) (any, error) {
 	type ofRun struct {
 		journal.Run
@@ -354,8 +409,12 @@ func (s *server) driftPage(ctx context.Context, q query) (any, error) {
 		}
 		return false, err
 	})
+	if err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(runs, func(a, b ofRun) int { return b.Started.Compare(a.Started) })
-	return page{"drifts", "Drift", map[string]any{"Runs": runs, "Looked": looked, "Site": q.text["site"]}}, err
+	checks, err := s.newestChecks(ctx, q.text["site"], 1)
+	return page{"drifts", "Drift", map[string]any{"Checks": checks, "Runs": runs, "Looked": looked, "Site": q.text["site"]}}, err
 }
 
 // taskPage shows a task: the event with which it ended, or started.

@@ -125,8 +125,8 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 		return journal.ServiceEvent{Service: Service, Version: version, Type: name, Source: name, Destination: name,
 			Message: text, Correlation: name}
 	}
-	must(store.RecordCheck(t.Context(), journal.Check{Nodes: 2, Drift: []journal.Drift{{Node: Node(), Resource: "file[" + text + "]",
-		Change: text + "\n-" + text}}, Unreachable: []string{name}}))
+	drift := []journal.Drift{{Node: Node(), Resource: "file[" + text + "]", Change: text + "\n-" + text}}
+	must(store.RecordCheck(t.Context(), journal.Check{Nodes: 2, Drift: drift, Unreachable: []string{name}}))
 	other := revision(1, name, nil)
 	other.Service, other.ID, other.Entity = name, name, name
 	must(w.RecordServices(t.Context(), []services.Revision{revision(1, "start", set), revision(2, name, map[string]any{text: text}), other},
