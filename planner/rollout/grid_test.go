@@ -1,12 +1,15 @@
 package rollout
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -49,11 +52,19 @@ func TestGridIsTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	want := map[string][]int{} // node -> its phases
+	names, several := map[int]string{}, map[string]int{} // of phases, by their number
+	for i, phase := range p.Phases {
+		several[phase.Group+string(phase.TaskGroup)]++
+		names[i+1] = string(phase.TaskGroup)
+		if n := several[phase.Group+string(phase.TaskGroup)]; n > 1 {
+			names[i+1] = fmt.Sprintf("%s %d", phase.TaskGroup, n)
+		}
+	}
+	want := map[string][]string{} // node -> its cells, by their columns
 	add := func(sessions ...run.Session) {
 		for _, session := range sessions {
-			if session.Phase > 0 && !slices.Contains(want[session.Node], session.Phase) {
-				want[session.Node] = append(want[session.Node], session.Phase)
+			if name := names[session.Phase]; session.Phase > 0 && !slices.Contains(want[session.Node], name) {
+				want[session.Node] = append(want[session.Node], name)
 			}
 		}
 	}
@@ -92,18 +103,29 @@ func TestGridIsTheProgram(t *testing.T) {
 	answer := httptest.NewRecorder()
 	server.New(server.Options{Journals: at}).ServeHTTP(answer,
 		httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/runs/run-1", nil))
-	grid := map[string]int{}
-	for row := range strings.SplitSeq(answer.Body.String(), `<tr role="row" id="`) {
-		if name := regexp.MustCompile(`nodes/([a-z0-9]+)"`).FindStringSubmatch(row); name != nil {
-			grid[name[1]] = strings.Count(row, `class="cell waiting"`)
+	head, body, _ := strings.Cut(answer.Body.String(), "<tbody role=\"rowgroup\">")
+	var columns []string
+	for _, c := range regexp.MustCompile(`<th role="columnheader">([^<]+)</th>`).FindAllStringSubmatch(head, -1) {
+		columns = append(columns, c[1])
+	}
+	grid := map[string][]string{}
+	for row := range strings.SplitSeq(body, `<tr role="row" id="`) {
+		name := regexp.MustCompile(`nodes/([a-z0-9]+)"`).FindStringSubmatch(row)
+		if name == nil {
+			continue
+		}
+		for i, c := range regexp.MustCompile(`<td role="cell" id="[^"]+"( class="cell waiting")?>(waiting)?</td>`).FindAllStringSubmatch(row, -1) {
+			if c[1] != "" && c[2] != "" {
+				grid[name[1]] = append(grid[name[1]], columns[i+2]) // after node and group
+			}
 		}
 	}
-	for node, phases := range want {
-		if grid[node] != len(phases) {
-			t.Errorf("node %s: %d cells, the program has the phases %v", node, grid[node], phases)
+	for _, cells := range []map[string][]string{want, grid} {
+		for _, of := range cells {
+			slices.Sort(of)
 		}
 	}
-	if len(grid) != len(want) {
-		t.Errorf("the grid has the nodes %v, the program %v", grid, want)
+	if d := cmp.Diff(want, grid); d != "" {
+		t.Errorf("the cells of the program and of the grid: %s", d)
 	}
 }
