@@ -137,15 +137,25 @@ func TestTracesAndMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"run create", "run create > group web",
-		"run create > group web > node a", "run create > group web > node a > task create", "run create > group web > node a > task create",
-		"run create > group web > node a > task prepare",
-		"run create > group web > node b", "run create > group web > node b > task create", "run create > group web > node b > task create",
-		"run create > group web > node b > task prepare"}
+		"run create > group web > node a", "run create > group web > node a > session", "run create > group web > node a > session",
+		"run create > group web > node a > session > task create", "run create > group web > node a > session > task create",
+		"run create > group web > node a > session > task prepare",
+		"run create > group web > node b", "run create > group web > node b > session", "run create > group web > node b > session",
+		"run create > group web > node b > session > task create", "run create > group web > node b > session > task create",
+		"run create > group web > node b > session > task prepare"}
 	if got := c.tree(&spansv1.Span{}, ""); !slices.Equal(got, want) {
 		t.Errorf("spans:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	failed := 0
+	within := map[string]*spansv1.Span{}
 	for _, span := range c.spans {
+		within[string(span.GetSpanId())] = span
+	}
+	for _, span := range c.spans {
+		if above := within[string(span.GetParentSpanId())]; above != nil && (span.GetStartTimeUnixNano() < above.GetStartTimeUnixNano()-2e6 ||
+			span.GetEndTimeUnixNano() > above.GetEndTimeUnixNano()) {
+			t.Errorf("span %s is not within %s", span.GetName(), above.GetName())
+		}
 		if got := fmt.Sprintf("%x", span.GetTraceId()); got != strings.ReplaceAll(run.ID, "-", "") {
 			t.Errorf("span %s has the trace %s, the run is %s", span.GetName(), got, run.ID)
 		}
@@ -176,6 +186,48 @@ func TestTracesAndMetrics(t *testing.T) {
 	}
 	if len(c.errs) > 0 || strings.Contains(c.all.String(), "hunter2") {
 		t.Errorf("errors %v, a secret: %v", c.errs, strings.Contains(c.all.String(), "hunter2"))
+	}
+}
+
+// TRACEPARENT of the environment is the parent of the run's span, and the journal has the trace that the run is in then.
+func TestTraceParent(t *testing.T) {
+	for name, tt := range map[string]struct{ parent, trace, span string }{
+		"a parent":  {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"},
+		"not valid": {"00-0af7651916cd43dd-01", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCollector(t)
+			t.Setenv("TRACEPARENT", tt.parent)
+			s := newSandbox(t, "a")
+			s.write("site.yaml", "x", "a")
+			s.expect(0, "deployed", "yes\n", "apply", s.path("site.yaml"))
+			store, err := journal.OpenExisting(t.Context(), s.path("journal", "lon1.db"))
+			s.must(err)
+			defer store.Close() //nolint:errcheck // read only
+			run, err := store.Run(t.Context(), "")
+			s.must(err)
+			notes, err := store.AllEvents(t.Context(), run.ID, journal.Note)
+			s.must(err)
+			trace := tt.trace
+			if trace == "" {
+				trace = strings.ReplaceAll(run.ID, "-", "")
+			}
+			if noted := len(notes) == 1 && strings.Contains(notes[0].Message, trace); noted != (tt.trace != "") {
+				t.Errorf("the notes are %+v", notes)
+			}
+			if len(c.spans) < 4 {
+				t.Errorf("%d spans, errors %v", len(c.spans), c.errs)
+			}
+			for _, span := range c.spans {
+				parent := fmt.Sprintf("%x", span.GetParentSpanId())
+				if strings.HasPrefix(span.GetName(), "run ") && parent != tt.span {
+					t.Errorf("the parent of the run is %q, want %q", parent, tt.span)
+				}
+				if got := fmt.Sprintf("%x", span.GetTraceId()); got != trace {
+					t.Errorf("span %s has the trace %s, want %s", span.GetName(), got, trace)
+				}
+			}
+		})
 	}
 }
 
