@@ -67,7 +67,7 @@ func (e *Engine) entered(ctx context.Context, about journal.Run, store *journal.
 	m Messages) {
 	r = &run{id: about.ID, store: store, writer: writer, log: func(string, ...any) {}}
 	if e.Log != nil {
-		ids := []any{"run_id", r.id, "trace_id", telemetry.TraceID(r.id), "site", about.Site}
+		ids := []any{"run_id", r.id, "trace_id", telemetry.TraceID(ctx, r.id), "site", about.Site}
 		r.log = func(line string, about ...any) { e.Log(ctx, line, append(ids, about...)...) }
 	}
 	r.log("run started", "operation", about.Operation)
@@ -75,6 +75,12 @@ func (e *Engine) entered(ctx context.Context, about journal.Run, store *journal.
 	var err error
 	if r.sent, err = telemetry.Start(ctx, about, e.Now()); err != nil {
 		m.warn("Traces and metrics are not sent", "%v", err)
+	}
+	if id := telemetry.Inherited(ctx); id != "" {
+		note := journal.Event{Kind: journal.Note, Message: "the run is in the trace " + id}
+		if err := writer.Record(ctx, note); err != nil {
+			m.warn("The trace of the run is not in the journal", "%v", err)
+		}
 	}
 	return r, m
 }

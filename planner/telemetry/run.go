@@ -14,15 +14,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Run sends one run: a span for it, below it one for each group, node and task, and metrics. Its methods may be called
-// on nil, and then do nothing. They are for one goroutine at a time.
+// Run sends one run: a span for it, below it one for each group, node, session and task, and metrics. Its methods may
+// be called on nil, and then do nothing. They are for one goroutine at a time.
 type Run struct {
 	*sender
 	run    journal.Run
 	tracer trace.Tracer
 	span   open
 	groups map[string]open
-	nodes  map[nodeKey]open
+	nodes  map[nodeKey]*node
 	last   time.Time // of the newest event
 
 	runs, tasks         metric.Int64Counter
@@ -37,13 +37,29 @@ type open struct {
 
 type nodeKey struct{ group, node string }
 
+// node is the span of a node in a group, with that of its session: what it does in one phase.
+type node struct {
+	open
+	session open
+	phase   int       // of the session
+	last    time.Time // of the session's newest task
+}
+
+// endSession ends the session of a node with its last task.
+func (n *node) endSession() {
+	if n.session.Span != nil {
+		n.session.end(n.last, "", "", false)
+		n.session.Span = nil
+	}
+}
+
 // Start starts to send a run. It returns nil where nothing is wanted.
 func Start(ctx context.Context, run journal.Run, at time.Time) (*Run, error) {
 	s, err := newSender(ctx, run.ID)
 	if s == nil || err != nil {
 		return nil, err
 	}
-	r := &Run{sender: s, run: run, tracer: noop.Tracer{}, groups: map[string]open{}, nodes: map[nodeKey]open{}, last: at}
+	r := &Run{sender: s, run: run, tracer: noop.Tracer{}, groups: map[string]open{}, nodes: map[nodeKey]*node{}, last: at}
 	if s.traces != nil {
 		r.tracer = s.traces.Tracer(scope)
 	}
@@ -63,7 +79,7 @@ func Start(ctx context.Context, run journal.Run, at time.Time) (*Run, error) {
 		return nil, err
 	}
 	r.run.Started = at
-	r.span = r.begin(context.WithoutCancel(ctx), "run "+run.Operation, at, attribute.String("slipway.operation", run.Operation))
+	r.span = r.begin(parent(context.WithoutCancel(ctx)), "run "+run.Operation, at, attribute.String("slipway.operation", run.Operation))
 	return r, nil
 }
 
@@ -96,12 +112,13 @@ func (r *Run) Observe(events ...journal.Event) {
 		case journal.PhaseStarted:
 			r.group(e)
 		case journal.TaskStarted:
-			r.node(e)
+			r.session(e)
 		case journal.TaskFinished:
 			r.task(e)
 		case journal.NodeFinished:
 			for key, n := range r.nodes {
 				if key.node == e.Node {
+					n.endSession()
 					n.end(e.Time, e.Status, e.Message, failing(e.Status))
 					delete(r.nodes, key)
 				}
@@ -133,23 +150,31 @@ func (r *Run) group(e journal.Event) open {
 	return g
 }
 
-// node returns the span of a node, in the group of the event.
-func (r *Run) node(e journal.Event) open {
+// session returns the span of the session of an event of a task: that of its node in its phase, and that of the group
+// for what belongs to no node.
+func (r *Run) session(e journal.Event) open {
 	if e.Node == "" {
 		return r.group(e)
 	}
-	key := nodeKey{e.Group, e.Node}
-	n, started := r.nodes[key]
-	if !started {
-		n = r.begin(r.group(e).ctx, "node "+e.Node, e.Time, attribute.String("slipway.group", e.Group),
-			attribute.String("slipway.node", e.Node))
+	key, about := nodeKey{e.Group, e.Node}, []attribute.KeyValue{attribute.String("slipway.group", e.Group),
+		attribute.String("slipway.node", e.Node)}
+	n := r.nodes[key]
+	if n == nil {
+		n = &node{open: r.begin(r.group(e).ctx, "node "+e.Node, e.Time, about...)}
 		r.nodes[key] = n
 	}
-	return n
+	if n.phase != e.Phase {
+		n.endSession()
+	}
+	if n.session.Span == nil {
+		n.session, n.phase = r.begin(n.ctx, "session", e.Time, append(about, attribute.Int("slipway.phase", e.Phase))...), e.Phase
+	}
+	n.last = e.Time
+	return n.session
 }
 
 func (r *Run) task(e journal.Event) {
-	node := r.node(e)
+	session := r.session(e)
 	typ, _, err := resource.ParseID(e.Resource)
 	if err != nil {
 		typ = e.Action // about the node as a whole
@@ -159,15 +184,15 @@ func (r *Run) task(e journal.Event) {
 	if message == journal.TextChanged {
 		message = ""
 	}
-	t := r.begin(node.ctx, "task "+e.Action, e.Time.Add(-took), attribute.String("slipway.task", e.Resource),
+	t := r.begin(session.ctx, "task "+e.Action, e.Time.Add(-took), attribute.String("slipway.task", e.Resource),
 		attribute.String("slipway.task.type", typ), attribute.String("slipway.task.action", e.Action),
 		attribute.String("slipway.group", e.Group), attribute.String("slipway.node", e.Node),
 		attribute.String("slipway.service", e.Service), attribute.Int("slipway.phase", e.Phase))
 	t.end(e.Time, e.Status, message, failing(e.Status))
 	with := metric.WithAttributes(attribute.String("slipway.site", r.run.Site), attribute.String("slipway.task.type", typ),
 		attribute.String("slipway.status", e.Status))
-	r.tasks.Add(node.ctx, 1, with)
-	r.taskTimes.Record(node.ctx, took.Seconds(), with)
+	r.tasks.Add(session.ctx, 1, with)
+	r.taskTimes.Record(session.ctx, took.Seconds(), with)
 }
 
 // End sends the rest, for [FlushTime] at most. The error says why not all was taken.
@@ -176,6 +201,7 @@ func (r *Run) End(status string) error {
 		return nil
 	}
 	for _, n := range r.nodes {
+		n.endSession()
 		n.end(r.last, "", "", false)
 	}
 	for _, g := range r.groups {

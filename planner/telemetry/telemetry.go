@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -47,8 +48,30 @@ func Wanted() (traces, metrics bool) {
 	return wanted("TRACES"), wanted("METRICS")
 }
 
-// TraceID returns the id of the trace of a run: the run's own id, without dashes. It is empty for an id that is none.
-func TraceID(run string) string {
+// parent returns a context in which TRACEPARENT and TRACESTATE of the environment, where they are valid, are the parent
+// of a span (https://www.w3.org/TR/trace-context/).
+func parent(ctx context.Context) context.Context {
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": os.Getenv("TRACEPARENT"),
+		"tracestate": os.Getenv("TRACESTATE")})
+}
+
+// Inherited returns the id of the trace that the runs of this process are in, because the environment has a parent for
+// them. It is empty where each run is a trace of its own, and where no traces are wanted.
+func Inherited(ctx context.Context) string {
+	traces, _ := Wanted()
+	of := trace.SpanContextFromContext(parent(ctx))
+	if !traces || !of.IsValid() {
+		return ""
+	}
+	return of.TraceID().String()
+}
+
+// TraceID returns the id of the trace of a run: the run's own id, without dashes, or the [Inherited] one. It is empty
+// for an id that is none.
+func TraceID(ctx context.Context, run string) string {
+	if inherited := Inherited(ctx); inherited != "" {
+		return inherited
+	}
 	id, err := uuid.Parse(run)
 	if err != nil {
 		return ""
@@ -167,7 +190,7 @@ func (e metricExporter) Export(ctx context.Context, m *metricdata.ResourceMetric
 	return nil
 }
 
-// ids gives all spans the trace of a run.
+// ids gives all spans the trace of a run, unless they have a parent in another one.
 type ids trace.TraceID
 
 func (i ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
