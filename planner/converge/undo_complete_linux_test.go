@@ -56,6 +56,65 @@ func TestUndoBringsAccessListsBack(t *testing.T) {
 	}
 }
 
+// TestUndoBringsExtendedAttributesBack: what users attached to a file or directory returns with it, and the capabilities with the content that had
+// them. A new owner takes neither.
+func TestUndoBringsExtendedAttributesBack(t *testing.T) {
+	needRoot(t)
+	raw := "\x01\x00\x00\x02\x00\x20\x00\x00" + strings.Repeat("\x00", 12) // cap_net_raw=ep
+	given := map[string]map[string]string{
+		"/f": {"user.origin": "vendor", "security.capability": raw},
+		"/d": {"user.origin": "vendor"},
+	}
+	for name, tt := range map[string]struct {
+		path       string
+		parameters resource.Parameters
+		kept       []string // by the change itself
+	}{
+		"a file with another content":             {"/f", resource.Parameters{"content": "new"}, []string{"user.origin"}},
+		"a file with the same content":            {"/f", resource.Parameters{"content": "old", "mode": "0700"}, []string{"user.origin", "security.capability"}},
+		"a file that was removed":                 {"/f", resource.Parameters{"ensure": "absent"}, nil},
+		"a file in whose place is a link":         {"/f", resource.Parameters{"ensure": "link", "target": "/d"}, nil},
+		"a file with another owner":               {"/f", resource.Parameters{"owner": "7"}, []string{"user.origin", "security.capability"}},
+		"a file with another owner and mode":      {"/f", resource.Parameters{"owner": "7", "mode": "0700"}, []string{"user.origin", "security.capability"}},
+		"a file with another owner and content":   {"/f", resource.Parameters{"content": "new", "owner": "7"}, nil},
+		"a directory that was removed":            {"/d", resource.Parameters{"ensure": "absent", "force": true}, nil},
+		"a directory with another owner":          {"/d", resource.Parameters{"owner": "7"}, []string{"user.origin"}},
+		"a directory in whose place is a file":    {"/d", resource.Parameters{"ensure": "file", "content": "new", "force": true}, nil},
+		"a file that makes place for a directory": {"/f", resource.Parameters{"ensure": "directory", "force": true}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := folder(t, map[string]string{"/f": "old", "/d/": ""})
+			onDisk := filepath.Join(s.Root, tt.path)
+			for attribute, value := range given[tt.path] {
+				if err := unix.Setxattr(onDisk, attribute, []byte(value), 0); errors.Is(err, unix.ENOTSUP) {
+					t.Skipf("NOT TESTED: the file system of %s knows no %s", s.Root, attribute)
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			has := func(when, attribute string) {
+				value := make([]byte, 100)
+				n, err := unix.Lgetxattr(onDisk, attribute, value)
+				if want := given[tt.path][attribute]; err != nil || string(value[:n]) != want {
+					t.Errorf("%s, %s is %q, %v; want %q", when, attribute, value[:max(n, 0)], err, want)
+				}
+			}
+			if got := runAll(t, s, managed(t, "file", tt.path, tt.parameters))[0]; got.Status != Changed {
+				t.Fatal(got.Message)
+			}
+			for _, attribute := range tt.kept {
+				has("after the change", attribute)
+			}
+			if got := runAll(t, s)[0]; got.Status != Changed {
+				t.Fatal(got.Message)
+			}
+			for attribute := range given[tt.path] {
+				has("after the undo", attribute)
+			}
+		})
+	}
+}
+
 // TestUndoBringsAnyBytesBack: what is no UTF-8 goes through the ledger unchanged.
 func TestUndoBringsAnyBytesBack(t *testing.T) {
 	const latin1 = "/caf\xe9"
