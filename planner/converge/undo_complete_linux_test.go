@@ -56,15 +56,17 @@ func TestUndoBringsAccessListsBack(t *testing.T) {
 	}
 }
 
+// extendedAttributes are what a user attached, and cap_net_raw=ep.
+var extendedAttributes = map[string]string{
+	"user.origin":         "vendor",
+	"security.capability": "\x01\x00\x00\x02\x00\x20\x00\x00" + strings.Repeat("\x00", 12),
+}
+
 // TestUndoBringsExtendedAttributesBack: what users attached to a file or directory returns with it, and the capabilities with the content that had
 // them. A new owner takes neither.
 func TestUndoBringsExtendedAttributesBack(t *testing.T) {
 	needRoot(t)
-	raw := "\x01\x00\x00\x02\x00\x20\x00\x00" + strings.Repeat("\x00", 12) // cap_net_raw=ep
-	given := map[string]map[string]string{
-		"/f": {"user.origin": "vendor", "security.capability": raw},
-		"/d": {"user.origin": "vendor"},
-	}
+	given := map[string]map[string]string{"/f": extendedAttributes, "/d": {"user.origin": "vendor"}}
 	for name, tt := range map[string]struct {
 		path       string
 		parameters resource.Parameters
@@ -110,6 +112,49 @@ func TestUndoBringsExtendedAttributesBack(t *testing.T) {
 			}
 			for attribute := range given[tt.path] {
 				has("after the undo", attribute)
+			}
+		})
+	}
+}
+
+// TestUndoBringsAttributesBackAfterTwoForms: a file that went in one form of its resource and came in another is no longer the file that was there.
+func TestUndoBringsAttributesBackAfterTwoForms(t *testing.T) {
+	needRoot(t)
+	for name, parameters := range map[string][]resource.Parameters{
+		"absent, then a file":                       {{"ensure": "absent"}, {"content": "new"}},
+		"a link, then a file":                       {{"target": "/elsewhere"}, {"ensure": "file", "content": "new"}},
+		"a file with content, then with attributes": {{"content": "new"}, {"group": "7"}},
+		"absent, then with attributes":              {{"ensure": "absent"}, {"group": "7"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := folder(t, map[string]string{"/f": "old"})
+			onDisk := filepath.Join(s.Root, "f")
+			if err := errors.Join(os.Chown(onDisk, 5, 6), os.Chmod(onDisk, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			for attribute, value := range extendedAttributes {
+				if err := unix.Setxattr(onDisk, attribute, []byte(value), 0); errors.Is(err, unix.ENOTSUP) {
+					t.Skipf("NOT TESTED: the file system of %s knows no %s", s.Root, attribute)
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, p := range parameters {
+				if got := runAll(t, s, managed(t, "file", "/f", p))[0]; got.Status != Changed {
+					t.Fatal(got.Message)
+				}
+			}
+			runAll(t, s)
+			info, err := s.Lstat("/f")
+			if err != nil || info.Mode != 0o600 || info.UID != 5 || info.GID != 6 {
+				t.Errorf("mode %04o, owner %d, group %d, %v; want 0600, 5 and 6", info.Mode, info.UID, info.GID, err)
+			}
+			for attribute, want := range extendedAttributes {
+				value := make([]byte, 100)
+				n, err := unix.Getxattr(onDisk, attribute, value)
+				if err != nil || string(value[:n]) != want {
+					t.Errorf("%s is %q, %v; want %q", attribute, value[:max(n, 0)], err, want)
+				}
 			}
 		})
 	}
