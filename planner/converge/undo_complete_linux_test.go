@@ -124,6 +124,7 @@ func TestUndoBringsAttributesBackAfterTwoForms(t *testing.T) {
 		"absent, then a file":                       {{"ensure": "absent"}, {"content": "new"}},
 		"a link, then a file":                       {{"target": "/elsewhere"}, {"ensure": "file", "content": "new"}},
 		"a file with content, then with attributes": {{"content": "new"}, {"group": "7"}},
+		"a directory, then a file":                  {{"ensure": "directory"}, {"ensure": "file", "content": "new", "force": true}},
 		"absent, then with attributes":              {{"ensure": "absent"}, {"group": "7"}},
 	} {
 		t.Run(name, func(t *testing.T) {

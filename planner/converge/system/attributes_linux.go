@@ -50,8 +50,20 @@ func (p place) setAttributes(fd int, st *unix.Stat_t, a Attributes) error {
 	}
 	given := uid != -1 || gid != -1
 	if given {
+		// It takes the capabilities of a file, and its setuid bit.
+		file := "/proc/self/fd/" + strconv.Itoa(fd)
+		capability := make([]byte, 64)
+		n := 0
+		if st.Mode&unix.S_IFMT == unix.S_IFREG {
+			n, _ = unix.Getxattr(file, Capability, capability) // an error: it has none
+		}
 		if err := unix.Fchownat(fd, "", uid, gid, unix.AT_EMPTY_PATH); err != nil {
 			return p.fail("chown", err)
+		}
+		if n > 0 {
+			if err := unix.Setxattr(file, Capability, capability[:n], 0); err != nil {
+				return p.fail("setxattr "+Capability, err)
+			}
 		}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFLNK && (mode != st.Mode&0o7777 || given) {

@@ -96,6 +96,10 @@ func (s *System) ReadInfo(path string) ([]byte, Info, error) {
 		return nil, Info{}, err
 	}
 	defer p.close()
+	return p.read()
+}
+
+func (p place) read() ([]byte, Info, error) {
 	f, info, err := p.open()
 	if err != nil {
 		return nil, Info{}, err

@@ -15,8 +15,8 @@ import (
 )
 
 // WriteFile replaces or creates a regular file atomically: temporary file beside it, attributes, content, fsync,
-// rename, fsync of the directory. It keeps the attributes of a file that is there, access lists and labels too, where a
-// is silent (new file: 0644, owned by the session's user). At a link, it writes the file that the link leads to.
+// rename, fsync of the directory. It keeps the attributes of a file that is there, extended ones too, where a is silent
+// (new file: 0644, owned by the session's user). At a link, it writes the file that the link leads to.
 func (s *System) WriteFile(path string, content []byte, a Attributes) error {
 	return s.write(path, content, a, true)
 }
@@ -44,7 +44,7 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 		if a.UID != nil {
 			owner = *a.UID
 		}
-		if more, err = p.extendedOf(owner); err != nil {
+		if more, err = p.replaced(owner, content); err != nil {
 			return err
 		}
 	case !info.IsLink() || follow:

@@ -8,19 +8,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptAttribute reports whether an extended attribute goes from a file to the one that replaces it: access lists, the
-// label of SELinux, and what users attached. Capabilities belong to the former content, and signatures are of it.
+// Capability is the extended attribute with the capabilities of a program. They belong to its content.
+const Capability = "security.capability"
+
+// keptAttribute reports whether an extended attribute is one of a file or directory, whatever makes it anew: access
+// lists, the label of SELinux, what users attached, and capabilities. Signatures are for those who sign.
 func keptAttribute(name string) bool {
-	return name == "system.posix_acl_access" || name == "security.selinux" || strings.HasPrefix(name, "user.")
+	return strings.HasPrefix(name, "system.posix_acl_") || strings.HasPrefix(name, "user.") ||
+		name == "security.selinux" || name == Capability
 }
 
-// extendedOf reads them from the regular file at p, if it belongs to owner: the file that replaces it will, and another
-// user's access list must not open it.
-func (p place) extendedOf(owner int) (Extended, error) {
-	return p.extendedIf(owner, keptAttribute)
+// replaced reads those that go from the regular file at p to the one that replaces it with a content, if it belongs to
+// owner: the new one will, and another user's access list must not open it. Capabilities go along with the same content
+// only.
+func (p place) replaced(owner int, content []byte) (Extended, error) {
+	x, err := p.extendedOf(owner)
+	if err != nil || x[Capability] == nil {
+		return x, err
+	}
+	is, _, err := p.read()
+	if !bytes.Equal(is, content) {
+		delete(x, Capability)
+	}
+	return x, err
 }
 
-// Extended reads the access lists and the label of the file or directory at a path.
+// Extended reads the access lists, the label, the capabilities and what users attached of the file or directory at a
+// path.
 func (s *System) Extended(path string) (Extended, error) {
 	p, err := s.locate(path, false)
 	if err != nil {
@@ -31,12 +45,10 @@ func (s *System) Extended(path string) (Extended, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.extendedIf(info.UID, func(name string) bool {
-		return strings.HasPrefix(name, "system.posix_acl_") || name == "security.selinux"
-	})
+	return p.extendedOf(info.UID)
 }
 
-func (p place) extendedIf(owner int, wanted func(name string) bool) (Extended, error) {
+func (p place) extendedOf(owner int) (Extended, error) {
 	fd, err := unix.Openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) {
 		return nil, nil // a session that is not root; it cannot read the content either
@@ -62,7 +74,7 @@ func (p place) extendedIf(owner int, wanted func(name string) bool) (Extended, e
 	}
 	var out Extended
 	for name := range bytes.SplitSeq(names[:n], []byte{0}) {
-		if !wanted(string(name)) {
+		if !keptAttribute(string(name)) {
 			continue
 		}
 		value := make([]byte, 64<<10)

@@ -228,6 +228,9 @@ func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 	if err != nil {
 		return err
 	}
+	if x, returns := r.Parameters[returningExtended].(system.Extended); returns {
+		a.Extended = &x
+	}
 	if p := r.Parameters; p.Has("mode") && ensure != fileLink {
 		mode, err := wantedMode(p.String("mode"), ensure, kind, info)
 		if err != nil {

@@ -14,6 +14,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
+// returningExtended is a parameter that only release gives: extended attributes. No configuration can name it.
+const returningExtended = "\x00extended"
+
 // release returns attributes, the content, and the kind, of what was there before. A file or link that slipway made
 // goes, or becomes a new file, unless others have written into it.
 func (fileType) release(
@@ -39,6 +42,11 @@ func (fileType) release(
 		rest.Said = slices.DeleteFunc(rest.Said, func(name string) bool { return name == saidContent })
 		if a, err = b.former(s, kind, returning); err != nil {
 			return nil, err
+		}
+		if !r.Parameters.Has("owner") { // another user's access list must not open it
+			if returning[returningExtended], err = b.extended(s, kind); err != nil {
+				return nil, err
+			}
 		}
 		rest.Kept, kind = "", b.Kind
 	case b.Kind == fileAbsent && kind == fileAbsent && ensure == "": // it has gone
@@ -74,10 +82,10 @@ func (b fileBefore) former(s *Session, kind string, returning resource.Parameter
 		if err != nil {
 			return system.Attributes{}, fmt.Errorf("what was in %s before: %w", b.Path, err)
 		}
-		if returning["content"] = string(content); kind != fileFile {
+		if returning["content"] = string(content); kind != fileFile || b.Gone {
 			return kept, nil
 		}
-	} else if kind != b.Kind {
+	} else if kind != b.Kind || b.Gone {
 		mode := fs.FileMode(b.Mode)
 		return system.Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID}, nil
 	}

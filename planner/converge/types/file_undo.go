@@ -24,9 +24,11 @@ type fileBefore struct {
 	Mode   uint32 `json:"mode,omitempty"`   // of a file or directory, as in chmod
 	UID    int    `json:"uid,omitempty"`
 	GID    int    `json:"gid,omitempty"`
-	// Extended holds the access lists and the label of a file or directory that may be made anew.
+	// Extended holds the access lists, the label, the capabilities, and what users attached, of a file or directory
+	// that may be made anew.
 	Extended system.Extended `json:"extended,omitempty"`
 	Stays    bool            `json:"stays,omitempty"` // it was not to be kept, so Undo leaves what is there
+	Gone     bool            `json:"gone,omitempty"`  // since then it has been another thing: what is there is a new one
 	// Said lists what the resource has said something of so far: content (or that it is another thing than it was),
 	// target, mode, owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
 	Said []string `json:"said,omitempty"`
@@ -91,6 +93,7 @@ func (t fileType) widen(_ context.Context, s *Session, r resource.Resource, b *f
 	}
 	b.writes(s, r)
 	b.share(t, s, r)
+	b.Gone = b.Gone || b.says(saidContent) && kind != b.Kind
 	for _, name := range t.said(r, kind) {
 		if b.says(name) {
 			continue
@@ -240,20 +243,39 @@ func (b fileBefore) undoFile(s *Session, kind string) error {
 		return copyGone(err, b.Path)
 	}
 	a := b.attributes()
-	if kind != fileFile || b.says("owner") { // a new file, or one that lost its access list to another owner
-		a.Extended = &b.Extended
+	x, err := b.extended(s, kind)
+	if err != nil {
+		return err
 	}
-	if kind != fileFile { // else those that slipway did not change stay as others left them
+	a.Extended = &x
+	if kind != fileFile || b.Gone { // else those that slipway did not change stay as others left them
 		a = a.Or(kept)
 	}
 	return s.ReplaceFile(b.Path, content, a)
+}
+
+// extended returns the extended attributes of what comes back, where kind is what is there now. Those that slipway did
+// not change stay as others left them; the capabilities come with the content.
+func (b fileBefore) extended(s *Session, kind string) (system.Extended, error) {
+	if kind != b.Kind || b.Gone || b.says("owner") { // a new file, or one that lost its access list to another owner
+		return b.Extended, nil
+	}
+	x, err := s.Extended(b.Path)
+	if delete(x, system.Capability); err != nil || b.Extended[system.Capability] == nil {
+		return x, err
+	}
+	if x == nil {
+		x = system.Extended{}
+	}
+	x[system.Capability] = b.Extended[system.Capability]
+	return x, nil
 }
 
 // undoLink brings a link back that was there. kind and info are what is there now.
 func (b fileBefore) undoLink(s *Session, kind string, info system.Info) error {
 	a := b.attributes()
 	a.Mode = nil
-	if kind != fileLink || info.Target != string(b.Target) && b.says("target") {
+	if kind != fileLink || b.Gone || info.Target != string(b.Target) && b.says("target") {
 		if err := s.Symlink(b.Path, string(b.Target)); err != nil {
 			return err
 		}
@@ -263,14 +285,18 @@ func (b fileBefore) undoLink(s *Session, kind string, info system.Info) error {
 }
 
 func (b fileBefore) undoDirectory(s *Session, kind string) error {
-	if kind == fileDirectory {
+	mode := fs.FileMode(b.Mode)
+	all := system.Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID, Extended: &b.Extended}
+	switch {
+	case kind == fileDirectory && b.Gone:
+		return s.SetAttributes(b.Path, all)
+	case kind == fileDirectory:
 		return s.SetAttributes(b.Path, b.attributes())
 	}
 	if err := s.Remove(b.Path); err != nil {
 		return err
 	}
-	mode := fs.FileMode(b.Mode)
-	return s.Mkdir(b.Path, system.Attributes{Mode: &mode, UID: &b.UID, GID: &b.GID, Extended: &b.Extended})
+	return s.Mkdir(b.Path, all)
 }
 
 // attributes returns those that slipway has changed, as they were.
