@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/journal/hostiletest"
+	"github.com/slipway/terraform-provider-slipway/planner/journal/postgrestest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -122,8 +123,18 @@ func markdown(t *testing.T, what, text string) {
 // What a journal has is text in every output of every command, also in lines of a megabyte.
 func TestHostileJournal(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	hostiletest.Finish(t, hostiletest.Record(t, journal.Location{Path: dir}))
+	t.Run("SQLite", func(t *testing.T) {
+		at := journal.Location{Path: t.TempDir()}
+		hostileJournal(t, at, "--journal-directory", at.Path)
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		at := journal.Location{URL: postgrestest.Start(t).URL(t), Setting: "journal of the test"}
+		hostileJournal(t, at, "--journal", at.URL)
+	})
+}
+
+func hostileJournal(t *testing.T, at journal.Location, flags ...string) {
+	hostiletest.Finish(t, hostiletest.Record(t, at))
 	shown := 0
 	outputs(t, func(name, argument string, args []string) {
 		switch argument {
@@ -140,7 +151,7 @@ func TestHostileJournal(t *testing.T) {
 		if strings.HasPrefix(name, "lifecycle") {
 			return // those that slipway brings
 		}
-		out, err := run(t, append(args, "--journal-directory", dir)...)
+		out, err := run(t, append(args, flags...)...)
 		if err != nil || !strings.Contains(out, hostiletest.Mark) {
 			t.Errorf("%s: %v, the corpus is shown: %v", name, err, strings.Contains(out, hostiletest.Mark))
 		}

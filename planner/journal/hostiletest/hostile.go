@@ -105,8 +105,8 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 		{Kind: journal.Planned, Group: name, Message: text}}
 	events = append(events, journal.PlannedPhase(1, name, name,
 		[]journal.NodeTasks{{Node: Node(), Tasks: 4}, {Node: name, Tasks: 1}})...)
-	long := of(journal.TaskFinished, Node(), text)
-	long.Resource, long.Action = "exec["+text+"]", text
+	long := of(journal.TaskFinished, Node(), name)
+	long.Resource = "exec[" + text + "]"
 	events = append(events, of(journal.PhaseStarted, "", ""), of(journal.TaskStarted, Node(), ""), of(journal.Output, Node(), ""),
 		of(journal.TaskFinished, Node(), "failed"), repaired, changed, of(journal.TaskFinished, Node(), "differs"),
 		long, of(journal.TaskFinished, name, name), of(journal.NodeFinished, Node(), "FAILED"),
@@ -125,11 +125,11 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 		return journal.ServiceEvent{Service: Service, Version: version, Type: name, Source: name, Destination: name,
 			Message: text, Correlation: name}
 	}
-	drift := []journal.Drift{{Node: Node(), Resource: "file[" + text + "]", Change: text + "\n-" + text}}
+	drift := []journal.Drift{{Node: Node(), Resource: "file[" + name + "]", Change: text + "\n-" + text}}
 	must(store.RecordCheck(t.Context(), journal.Check{Nodes: 2, Drift: drift, Unreachable: []string{name}}))
 	other := revision(1, name, nil)
 	other.Service, other.ID, other.Entity = name, name, name
-	must(w.RecordServices(t.Context(), []services.Revision{revision(1, "start", set), revision(2, name, map[string]any{text: text}), other},
+	must(w.RecordServices(t.Context(), []services.Revision{revision(1, "start", set), revision(2, name, map[string]any{name: text}), other},
 		[]journal.ServiceEvent{event(0), event(1)}))
 	return w
 }
