@@ -108,6 +108,7 @@ func (r Run) here() (Run, error) {
 
 // enter gives a run that starts the lease of its site and records it.
 func (s *Store) enter(ctx context.Context, tx *sql.Tx, run Run) (fence ledger.Fence, err error) {
+	cleanAll(&run.Operation, &run.Owner, &run.Digest, &run.Desired)
 	steps, err := json.Marshal(run.Steps)
 	if err != nil {
 		return fence, err
@@ -182,7 +183,7 @@ func (w *Writer) FinishWith(ctx context.Context, status, report, outcome string)
 				return err
 			}
 			_, err := tx.ExecContext(ctx, "UPDATE runs SET status = $1, report = $2, ended_at = $3, outcome = $5 WHERE id = $4",
-				status, clean(report), now.UnixMilli(), w.run.ID, outcome)
+				clean(status), clean(report), now.UnixMilli(), w.run.ID, outcome)
 			return err
 		})
 		err = w.store.failed(err)
@@ -320,7 +321,7 @@ func insert(ctx context.Context, tx *sql.Tx, run string, now time.Time, events [
 			e.Time = now
 		}
 		row := []any{run, e.Time.UnixMilli(), string(e.Kind), clean(e.Group), e.Phase, clean(e.Node),
-			clean(e.Resource), clean(e.Service), e.Action, e.Status, head(e.Message, messageLimit),
+			clean(e.Resource), clean(e.Service), clean(e.Action), clean(e.Status), head(e.Message, messageLimit),
 			tail(e.Output, outputLimit), e.Millis}
 		for k := range row {
 			separator := ", "
@@ -342,6 +343,12 @@ func insert(ctx context.Context, tx *sql.Tx, run string, now time.Time, events [
 // clean returns a text without what PostgreSQL does not take: NUL and invalid UTF-8.
 func clean(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
+}
+
+func cleanAll(texts ...*string) {
+	for _, t := range texts {
+		*t = clean(*t)
+	}
 }
 
 // Decisions returns what persons have decided about the run since the last call, oldest first. It is for one goroutine.
