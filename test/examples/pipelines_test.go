@@ -30,6 +30,14 @@ func TestPipelines(t *testing.T) {
 		if err := yaml.Unmarshal(content, &pipeline); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
+		// GitLab takes these keywords as defaults of all jobs, and no other (https://docs.gitlab.com/ci/yaml/#default).
+		defaults, _ := pipeline["default"].(map[string]any)
+		for key := range defaults {
+			if !slices.Contains([]string{"after_script", "artifacts", "before_script", "cache", "hooks", "id_tokens", "image", "interruptible",
+				"retry", "services", "tags", "timeout"}, key) {
+				t.Errorf("%s: default: %s is not a keyword that has a default", file, key)
+			}
+		}
 		matches := line.FindAllSubmatch(content, -1)
 		var used []string
 		for _, m := range matches {
