@@ -33,6 +33,7 @@ func TestFileWithContentAndAnEditOfIt(t *testing.T) {
 		"file_line":         {content, "/etc/a", "file_line", "s", parameters{"path": "/etc/a", "line": "x"}, "file_line[s] edits /etc/a"},
 		"host":              {content, "/etc/hosts", "host", "h", parameters{"ip": "192.0.2.1"}, "host[h] edits /etc/hosts"},
 		"mount":             {content, "/etc/fstab", "mount", "/mnt", parameters{"ensure": "defined", "device": "/dev/sdb1", "fstype": "ext4"}, "mount[/mnt] edits /etc/fstab"},
+		"timezone":          {content, "/etc/timezone", "timezone", "UTC", parameters{}, "timezone[UTC] edits /etc/timezone"},
 		"path":              {with(content, "path", "/etc/a"), "a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, of which file[a]"},
 		"source":            {parameters{"source": "/usr/share/a"}, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a"},
 		"absent":            {parameters{"ensure": "absent"}, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, which file[/etc/a] of the service \"one\" wants absent: leave one of them out"},

@@ -58,6 +58,7 @@ var editors = map[string]func(resource.Resource) string{
 	"ini_setting": pathOf,
 	"host":        func(resource.Resource) string { return "/etc/hosts" },
 	"mount":       func(resource.Resource) string { return "/etc/fstab" },
+	"timezone":    func(resource.Resource) string { return schema.TimezonePath },
 }
 
 func pathOf(r resource.Resource) string { return r.Parameters.String("path") }

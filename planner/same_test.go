@@ -46,6 +46,7 @@ func TestTwoResourcesForOneObject(t *testing.T) {
 			"b": p("command", "x", "minute", "0", "hour", "0")}, true},
 		"a job in another order": {"cron", titles{"a": p("command", "x", "minute", "*/30"),
 			"b": p("command", "x", "minute", []any{"30", "0"})}, true},
+		"two time zones": {"timezone", titles{"UTC": p(), "local": p("timezone", "Europe/London")}, true},
 		"other times": {"cron", titles{"a": p("command", "x", "minute", "5"),
 			"b": p("command", "x", "minute", "6")}, false},
 		"other users": {"cron", titles{"a": p("command", "x", "minute", "5"),

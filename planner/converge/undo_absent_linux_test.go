@@ -2,8 +2,10 @@ package converge
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // absentNode is a node with what each type needs. Its commands keep the files of the shadow suite and of dpkg.
@@ -19,7 +22,7 @@ func absentNode(t *testing.T) *types.Session {
 	s := shadowNode(t)
 	for file, content := range map[string]string{
 		"/etc/hosts": "", "/etc/fstab": "", "/proc/self/mountinfo": "", "/var/spool/cron/crontabs/root": "", "/d/a.ini": "",
-		"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/README": "", "/mnt/README": "",
+		"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/README": "", "/mnt/README": "", "/usr/share/zoneinfo/UTC": "TZif",
 		"/var/lib/dpkg/status": dpkgStanza, "/usr/bin/apt-get": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
 	} {
 		onDisk(t, s, file, content)
@@ -65,7 +68,7 @@ func onDisk(t *testing.T, s *types.Session, file, content string) {
 // TestUndoSaysWhatWasAlreadyGone: what slipway applied was taken away by others. An undo that goes on where another one was cut
 // off says nothing: it was slipway that took it away.
 func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
-	for name, tt := range map[string]struct {
+	cases := map[string]struct {
 		typ, title string
 		parameters resource.Parameters
 		file, is   string // a file that others change meanwhile, and what it has then; "-" is nothing
@@ -80,10 +83,21 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"host":      {"host", "h", resource.Parameters{"ip": "10.0.0.2"}, "/etc/hosts", ""},
 		"mount":     {"mount", "/mnt", resource.Parameters{"device": "x", "fstype": "ext4", "ensure": "present"}, "/etc/fstab", ""},
 		"setting":   {"ini_setting", "x", resource.Parameters{"path": "/d/a.ini", "section": "s", "setting": "k", "value": "v"}, "/d/a.ini", ""},
+		"line":      {"file_line", "x", resource.Parameters{"path": "/d/a.ini", "line": "v"}, "/d/a.ini", ""},
 		"parameter": {"sysctl", "net.x", resource.Parameters{"value": "2"}, "/etc/sysctl.d", "-"},
+		"time zone": {"timezone", "UTC", resource.Parameters{}, "/etc/localtime", "-"},
 		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", dpkgStanza},
 		"service":   {"service", "web", resource.Parameters{"enable": true}, "/run/unit-gone", ""},
-	} {
+	}
+	untried := schema.Types()
+	delete(untried, "exec") // what a command did is not undone
+	for _, tt := range cases {
+		delete(untried, tt.typ)
+	}
+	if len(untried) > 0 {
+		t.Errorf("there is no case for %q", slices.Sorted(maps.Keys(untried)))
+	}
+	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
 			apply := func() *types.Session {
 				s := absentNode(t)

@@ -59,6 +59,7 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 	"mount": func(c *nodeTasks, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(r.Title), c.mountOf(r.Title))
 	},
+	"timezone": func(c *nodeTasks, _ resource.Resource) []int { return collect(c.account("package", "tzdata")) },
 }
 
 // fileWith returns the file that the resource is a part of.
@@ -258,10 +259,11 @@ func (c *nodeTasks) leavingUsers() []int {
 	return c.leaving
 }
 
-// accountName is the name of a user or group: its parameter name, or else its title.
+// accountName is the name of a user, group or package: its parameter name, or else its title.
 func accountName(r resource.Resource) string { return r.Parameters.StringOr("name", r.Title) }
 
-// account returns a user or group by name. A number is never resolved: any resource, or none, may have that number.
+// account returns a user, group or package by name. A number is never resolved: any resource, or none, may have that
+// number.
 func (c *nodeTasks) account(typ, name string) int {
 	if name == "" {
 		return none
@@ -272,7 +274,8 @@ func (c *nodeTasks) account(typ, name string) int {
 	if c.accounts == nil {
 		c.accounts = make(map[resource.ID]int)
 		for i, t := range c.tasks {
-			if t.Resource.Type == "user" || t.Resource.Type == "group" {
+			switch t.Resource.Type {
+			case "user", "group", "package":
 				c.accounts[resource.MakeID(t.Resource.Type, accountName(t.Resource))] = i
 			}
 		}

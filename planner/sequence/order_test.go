@@ -73,6 +73,8 @@ func TestOrder(t *testing.T) {
 			"user[u] file[/w] exec[e]"},
 		"ini_setting: its file": {rs("a ini_setting[i] path=/etc/x.ini", "b file[/etc/x.ini]"),
 			"file[/etc/x.ini] ini_setting[i]"},
+		"timezone: its package": {rs("a timezone[UTC]", "b package[p] name=tzdata", "c package[tree]"),
+			"package[p] timezone[UTC] package[tree]"},
 		"mount: its directory": {rs("a mount[/mnt]", "b file[/mnt]"), "file[/mnt] mount[/mnt]"},
 		"file: below a mount": {rs("a file[/mnt/q/f]", "b mount[/mnt]", "c mount[/mnt/q]", "d file[/mnt]"),
 			"file[/mnt] mount[/mnt] mount[/mnt/q] file[/mnt/q/f]"},

@@ -16,7 +16,7 @@ resource "slipway_service" "everything" {
   name      = "everything"
   selectors = []
   configuration = {
-    package = { for p in ["nginx-light", "tree"] : p => { ensure = "installed" } }
+    package = { for p in ["nginx-light", "tree", "tzdata"] : p => { ensure = "installed" } }
     file = {
       "/etc/nginx/conf.d/status.conf" = { content = "server {\n  listen 8080;\n}\n", require = ["package[nginx-light]"] }
       "/etc/hello"                    = { ensure = "directory", mode = "0750" }
@@ -32,6 +32,7 @@ resource "slipway_service" "everything" {
     sysctl      = { "net.ipv4.conf.all.log_martians" = { value = "1" } }
     host        = { db = { ip = "192.0.2.7", host_aliases = ["db.example"] } }
     ini_setting = { answer = { path = "/etc/answer.ini", section = "deep", setting = "thought", value = "42" } }
+    timezone    = { "Pacific/Auckland" = {} }
     exec        = { "echo done >/home/pilot/mark" = { creates = "/home/pilot/mark", user = "pilot", cwd = "/home/pilot" } }
   }
 }
@@ -51,6 +52,7 @@ var tampering = map[string]string{
 	"sysctl[net.ipv4.conf.all.log_martians]": "sysctl -q -w net.ipv4.conf.all.log_martians=0",
 	"host[db]":                               "sed -i /db.example/d /etc/hosts",
 	"ini_setting[answer]":                    "sed -i s/42/41/ /etc/answer.ini",
+	"timezone[Pacific/Auckland]":             "ln -sf /usr/share/zoneinfo/Etc/UTC /etc/localtime",
 	"exec[echo done >/home/pilot/mark]":      "rm /home/pilot/mark",
 }
 

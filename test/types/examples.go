@@ -61,6 +61,10 @@ file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
   "net.ipv4.ip_forward" = { value = 1 }
 }
 `,
+	"timezone": `timezone = {
+  "Europe/London" = {}
+}
+`,
 	"user": `group = { app = { system = true } }
 user = {
   app = { gid = "app", groups = ["adm"], home = "/srv/app", managehome = true, shell = "/usr/sbin/nologin", system = true }

@@ -50,7 +50,7 @@ in between, but for what the last column names. From then on the parameter is le
 | ` + "`host`" + ` | ` + "`host_aliases`" + `, ` + "`comment`" + ` | no aliases, no comment | |
 | ` + "`mount`" + ` | ` + "`fstype`" + `, ` + "`options`" + `, ` + "`dump`" + `, ` + "`pass`" + `, and with ` + "`ensure = \"present\"`" + ` whether it is mounted | the defaults of fstab | |
 | ` + "`package`" + ` | | | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
-| ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`ini_setting`" + `, ` + "`file_line`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
+| ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`timezone`" + `, ` + "`ini_setting`" + `, ` + "`file_line`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
 
 ## One object under two names
 
@@ -69,6 +69,7 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `package` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `; ` + "`" + `tree` + "`" + ` and ` + "`" + `tree:amd64` + "`" + ` | the node's own architecture in the name |
 | ` + "`" + `service` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `, with or without ` + "`" + `.service` + "`" + ` | a unit's other names |
 | ` + "`" + `sysctl` + "`" + ` | ` + "`" + `net.ipv4.ip_forward` + "`" + ` and ` + "`" + `net/ipv4/ip_forward` + "`" + ` | |
+| ` + "`" + `timezone` + "`" + ` | any two titles: a node has one time zone | |
 | ` + "`" + `exec` + "`" + ` | never: the same command may run twice | |
 
 Hard links are several names of one file. A ` + "`" + `file` + "`" + ` that is written becomes a file of its own, and undo brings its content back, but not the hard link.

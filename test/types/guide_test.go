@@ -43,6 +43,40 @@ func TestEveryTypeHasAnExample(t *testing.T) {
 	}
 }
 
+// Each type has a row in the tables of what returns when it is no longer given, and of one object under two names.
+func TestEveryTypeIsInTheTables(t *testing.T) {
+	for _, title := range []string{"## What is no longer given\n", "## One object under two names\n"} {
+		_, table, _ := strings.Cut(head, title)
+		table, _, _ = strings.Cut(table, "\n## ")
+		var first []string // columns
+		for line := range strings.Lines(table) {
+			if cells := strings.Split(line, "|"); len(cells) > 1 {
+				first = append(first, cells[1])
+			}
+		}
+		for name := range schema.Types() {
+			if !strings.Contains(strings.Join(first, ""), "`"+name+"`") {
+				t.Errorf("the table of %q has no row for the type %s", strings.TrimSpace(title), name)
+			}
+		}
+	}
+}
+
+// The guide on operating lists the types of which a run's changes can be put back.
+func TestRestorableTypesAreListed(t *testing.T) {
+	content, err := os.ReadFile("../../templates/guides/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(content), "\n- Types: ")
+	list, _, _ = strings.Cut(list, ".")
+	for name, s := range schema.Types() {
+		if strings.Contains(list, "`"+name+"`") != s.Restorable {
+			t.Errorf("the list of types %q: %s is restorable: %t", list, name, s.Restorable)
+		}
+	}
+}
+
 // Terraform takes every example, and the planner plans it: types, parameters and references are right.
 func TestExamplesPlan(t *testing.T) {
 	all := maps.Clone(examples)

@@ -13,5 +13,6 @@ var configuration = map[string]Type{
 	"package":     packageType{},
 	"service":     serviceType{},
 	"sysctl":      sysctlType{},
+	"timezone":    timezoneType{},
 	"user":        userType{},
 }
