@@ -1,0 +1,55 @@
+package resources_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// In 20 groups that each do something else, small changes after the creation print ten of its 40 steps each, until the
+// state has none of them.
+func TestTextOfASmallChangeAfterManySteps(t *testing.T) {
+	const groups = 20
+	s := newSandbox(t)
+	c := newCommandLine(t)
+	for i := range groups {
+		s.mkdir(fmt.Sprintf("n%02d", i), "etc")
+	}
+	configure := func(content string) {
+		c.configure(fmt.Sprintf(`
+provider "slipway" { journal_directory = %q }
+resource "slipway_deployment" "test" {
+  site     = "lon1"
+  nodes    = { for i in range(%d) : format("n%%02d", i) => { name = format("n%%02d", i), connect = { transport = "local", root = format("%s/n%%02d", i) } } }
+  groups   = [for i in range(%[2]d) : { name = "g${i}", critical = true, selectors = [{ node_names = [format("n%%02d", i)] }] }]
+  services = { for i in range(%[2]d) : "s${i}" => { name = "s${i}", selectors = [{ node_names = [format("n%%02d", i)] }],
+    configuration = { file = { "/etc/g${i}" = { content = i == 7 ? %[4]q : "x" } } } } }
+}
+output "steps" { value = slipway_deployment.test.steps }
+output "did" { value = slipway_deployment.test.last_run_steps }
+`, filepath.Join(s.dir, "journal"), groups, s.dir, content))
+	}
+	configure("one")
+	c.apply()
+	c.empty()
+	dropped := regexp.MustCompile(`(?m)^ *[-~] "\d+\.\d+ g`)
+	for run := 2; run <= 6; run++ {
+		configure(fmt.Sprint(run))
+		text, _, _ := strings.Cut(c.changes(), "Changes to Outputs")
+		c.shows(text, run, []string{"g7 (critical): prepare 1 node (n07)",
+			"g7 (critical): node phase: 1 change on node n07: update file[/etc/g7]"}, "n07")
+		if old := len(dropped.FindAllString(text, -1)); old > 10 {
+			t.Errorf("run %d prints %d steps of earlier runs:\n%s", run, old, text)
+		}
+		c.apply()
+		c.empty()
+		if did := c.run(0, "output", "-no-color", "did"); !strings.Contains(did, fmt.Sprintf("%d.1 to %[1]d.2, as in steps", run)) {
+			t.Errorf("run %d did %s", run, did)
+		}
+	}
+	if steps := c.run(0, "output", "-no-color", "steps"); strings.Contains(steps, "1.") || strings.Count(steps, "\n") > 5 {
+		t.Errorf("steps of the creation are still there: %s", steps)
+	}
+}
