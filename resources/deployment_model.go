@@ -117,8 +117,8 @@ func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, 
 // shown returns what the model shows of the last run.
 func (m deploymentModelV1) shown() engine.Shown {
 	out := engine.Shown{Status: engine.Status(m.Status.ValueString()), Run: m.Run.ValueInt64(),
-		ChangedNodes: map[string]int64{}, Nodes: textMap(m.NodeStatus), Groups: textMap(m.GroupStatus),
-		Unreachable: values.Texts(m.Unreachable)}
+		Steps: values.Texts(m.Steps), ChangedNodes: map[string]int64{}, Nodes: textMap(m.NodeStatus),
+		Groups: textMap(m.GroupStatus), Unreachable: values.Texts(m.Unreachable)}
 	for node, v := range m.ChangedNodes.Elements() {
 		if run, ok := v.(types.Int64); ok {
 			out.ChangedNodes[node] = run.ValueInt64()

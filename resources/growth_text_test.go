@@ -53,3 +53,34 @@ output "did" { value = slipway_deployment.test.last_run_steps }
 		t.Errorf("steps of the creation are still there: %s", steps)
 	}
 }
+
+// What Terraform itself prints of a map of which something is not known, without slipway: each element that is not known,
+// and all elements that the state has where the map is not known. So nodes that may be concerned are a line each in
+// changed_nodes and node_status.
+func TestTextOfWhatIsNotKnown(t *testing.T) {
+	const elements = 30
+	c := newCommandLine(t)
+	configure := func(each, whole string) {
+		c.configure(fmt.Sprintf(`
+resource "terraform_data" "late" { input = { for i in range(%d) : "w${i}" => "x" } }
+resource "terraform_data" "each" { input = { for i in range(%[1]d) : "e${i}" => i %% 2 == 0 ? "x" : %s } }
+resource "terraform_data" "whole" { input = %s }
+`, elements, each, whole))
+	}
+	configure(`"x"`, "terraform_data.late.output")
+	c.apply()
+	configure("terraform_data.late.id", "terraform_data.late.output")
+	text := c.changes("-replace=terraform_data.late")
+	for i := range elements {
+		each := regexp.MustCompile(fmt.Sprintf(`(?m)^ *~ e%d += "x" -> \(known after apply\)$`, i))
+		if printed := each.MatchString(text); printed != (i%2 == 1) {
+			t.Errorf("e%d is printed: %t", i, printed)
+		}
+		if whole := regexp.MustCompile(fmt.Sprintf(`(?m)^ *- w%d += "x"`, i)); !whole.MatchString(text) {
+			t.Errorf("w%d is not printed", i)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}

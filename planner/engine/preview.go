@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -19,6 +20,7 @@ import (
 type Shown struct {
 	Status        Status
 	Run           int64            // its number
+	Steps         []string         // as [Planned.Number] returns them
 	ChangedNodes  map[string]int64 // for each node the number of the run that changed it last
 	Nodes, Groups map[string]string
 	Unreachable   []string
@@ -44,15 +46,24 @@ func (s Shown) Settled() bool {
 // Lines returns what is done, a line each, services first, groups by phase.
 func (p *Planned) Lines() []string { return append(p.Services.Steps(), p.Plan.Lines()...) }
 
-// Number returns the number of the run, its steps, and the nodes that it changes.
+// Number returns the number of the run, its steps, and the nodes that it changes. The steps of earlier runs follow, the
+// oldest last, as far as they are not dropped: Terraform prints each one that is, and Read must not drop any (design.md
+// 10), so that a small change would print all steps of the large run before it.
 func (p *Planned) Number(before Shown) (run int64, steps []string, changed map[string]int64) {
 	run = before.Run + 1
 	now := make(map[string]int64)
 	for _, name := range p.Plan.ChangedNodes() {
 		now[name] = run
 	}
-	return run, Numbered(run, p.Lines()), lastRuns(before, p.andWaiting(p.Site.Nodes), now)
+	steps = Numbered(run, p.Lines())
+	if kept := len(before.Steps) - max(len(steps), droppedSteps); kept > 0 {
+		steps = append(steps, before.Steps[:kept]...)
+	}
+	return run, steps, lastRuns(before, p.andWaiting(p.Site.Nodes), now)
 }
+
+// droppedSteps is how many steps of earlier runs a run drops, unless it has more of its own.
+const droppedSteps = 10
 
 // lastRuns returns the number of the last run that changed it for each node of the site, 0 where there is none. Which
 // nodes these are depends on their names only, so that it is known before everything else is. A node that leaves the
@@ -94,9 +105,13 @@ func Numbered(run int64, lines []string) []string {
 }
 
 // Did returns what a run did, in the form of the steps that its plan showed; where that is all of them, it says so in
-// one line, because the next plan prints it.
+// one line, because the next plan prints it. Steps of earlier runs do not count.
 func (o *Outcome) Did(run int64, steps []string) []string {
 	did := Numbered(run, o.Done)
+	earlier := slices.IndexFunc(steps, func(s string) bool { return !strings.HasPrefix(s, fmt.Sprintf("%d.", run)) })
+	if earlier >= 0 {
+		steps = steps[:earlier]
+	}
 	if last := len(did); last > 1 && !o.failed() && slices.Equal(did, steps) {
 		return []string{fmt.Sprintf("%d.1 to %d.%d, as in steps", run, run, last)}
 	}
