@@ -351,6 +351,10 @@ func TestUnknownScopeOfAnOverrideHidesOnlyWhatItNames(t *testing.T) {
 			known = append(known, site("one", "one", bare, o))
 		}
 		before, warnings = u.consistent(name+", nothing else", prior, site("one", "one", bare, c.late), known...)
+		if want := "May be changed, depending on what is not known: 4 nodes: n1, n2, n4, n5."; name == "roles" &&
+			!strings.Contains(warnings, want) {
+			t.Errorf("the nodes that it may concern are not counted: no %q in:\n%s", want, warnings)
+		}
 		if got := shortly(t, before["changed_nodes"]); idle != "" && got != idle {
 			t.Errorf("%s: without other changes changed_nodes is %s, want %s\n%s", name, got, idle, warnings)
 		}
