@@ -95,7 +95,7 @@ func (p *Part) Warning(run int64) Messages {
 	_, torn := p.Losses()
 	m.warn(summary(p.Lacking), "%s", listed(p.Lacking)+"The plan is made again in the apply, when everything is known. "+
 		fmt.Sprintf("What is certain of run %d:\n\n", run)+stepsOf(p.certain())+besides(perhaps)+p.notShown()+
-		p.later()+torn)
+		p.perhapsChanged()+p.later()+torn)
 	return m
 }
 
@@ -207,6 +207,22 @@ func (p *Part) notShown() string {
 		text += fmt.Sprintf("\nNot shown: tasks whose templates read what is not known of their nodes (%d).\n", tasks)
 	}
 	return text
+}
+
+// perhapsChanged counts the nodes of the known part on which it depends on what is not known whether anything is done.
+func (p *Part) perhapsChanged() string {
+	perhaps := p.concerned()
+	for key, certain := range p.sure {
+		if certain {
+			delete(perhaps, key.node)
+		}
+	}
+	nodes := slices.DeleteFunc(slices.Sorted(maps.Keys(perhaps)), p.isLeftOut)
+	if len(nodes) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nMay be changed, depending on what is not known: %s: %s.\n", nodeCount(nodes),
+		strings.Join(FirstLines(nodes), ", "))
 }
 
 // later says what more is missing where the run may end for approval.
