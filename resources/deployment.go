@@ -220,7 +220,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"run": shown(types.Int64Type, "Number of the last run that had work, from 1. A plan with work shows the next one: each of its `steps` begins with it and each node in `changed_nodes` has it, so "+
 				"that Terraform prints them all, whatever the last run did."),
 			"steps": shown(types.ListType{ElemType: types.StringType}, "What the run does, in order: one line per service of an entity, then one line per group and phase, each with the number of the run in front (`8.1 ntp-node: prepare 1 node (ntp1)`). "+
-				"In state: what the last plan with work showed; empty after a creation that failed. A run drops the steps of earlier runs, but no more than ten or than it has of its own, because a plan prints each one that is dropped: what remains follows its own, and its number says so."),
+				"In state: what the last plan with work showed; empty after a creation that failed. A run drops the steps of earlier runs, but no more than 20 or than it has of its own, because a plan prints each one that is dropped: what remains follows its own, and its number says so."),
 			"last_run_steps": shown(types.ListType{ElemType: types.StringType}, "What the last run with work really did, in the form of `steps`: without what it found as it should be, what failed and what it did not come to, and with what a rollback did. Where it did all of `steps`, it is one line: `8.1 to 8.6, as in steps`. "+
 				"Known after apply while there is work."),
 			"digest": shown(types.StringType, "SHA-256 over everything that the run does. An apply whose own calculation gives another digest stops before it touches a node."),

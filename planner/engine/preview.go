@@ -63,7 +63,7 @@ func (p *Planned) Number(before Shown) (run int64, steps []string, changed map[s
 }
 
 // droppedSteps is how many steps of earlier runs a run drops, unless it has more of its own.
-const droppedSteps = 10
+const droppedSteps = 20
 
 // lastRuns returns the number of the last run that changed it for each node of the site, 0 where there is none. Which
 // nodes these are depends on their names only, so that it is known before everything else is. A node that leaves the
