@@ -162,6 +162,8 @@ func TestServicesRefuse(t *testing.T) {
 	}{
 		{"show ntpp", dir, statusInvalid, `service "ntpp": the journal knows no such service; did you mean "ntp"?`},
 		{"log something", dir, statusInvalid, `no such service; there are gone, ntp, web`},
+		{"diagnose other", dir, statusInvalid, "service \"other\": the journal has tasks of it and no versions, which only services of entities have; " +
+			"`terraform-provider-slipway report run-1` shows what its tasks did"},
 		{"diagnose ntp", empty, statusInvalid, `no such service; no service of the site is in the journal`},
 		{"show", dir, statusInvalid, "name one service"},
 		{"log ntp web", dir, statusInvalid, "name one service"},
