@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -27,11 +28,20 @@ func newServices(j *journalFlags) *cobra.Command {
 	return cmd
 }
 
-// find returns the newest version of a service. An unknown service is an error of status 2 that lists the services.
+// find returns the newest version of a service. An unknown service is an error of status 2 that lists the services, one
+// with inline configuration one that names the run with its tasks.
 func find(cmd *cobra.Command, store *journal.Store, name string) (services.Revision, error) {
 	v, err := store.Service(cmd.Context(), name)
 	if !errors.Is(err, journal.ErrNoService) {
 		return v, err
+	}
+	run, err := runOf(cmd.Context(), store, name)
+	if err != nil {
+		return v, err
+	}
+	if run != "" {
+		return v, inputError(fmt.Errorf("service %q: the journal has tasks of it and no versions, which only services of "+
+			"entities have; `terraform-provider-slipway report %s` shows what its tasks did", name, run))
 	}
 	all, err := store.Services(cmd.Context(), false)
 	if err != nil {
@@ -49,6 +59,25 @@ func find(cmd *cobra.Command, store *journal.Store, name string) (services.Revis
 		hint = "; there are " + shortList(names, ", ")
 	}
 	return v, inputError(fmt.Errorf("service %q: the journal knows no such service%s", name, hint))
+}
+
+// runOf returns the newest of the last ten runs in which a service has tasks, also one with inline configuration, of
+// which the journal has no versions; empty where there is none.
+func runOf(ctx context.Context, store *journal.Store, service string) (string, error) {
+	runs, err := store.Runs(ctx, 10)
+	if err != nil {
+		return "", err
+	}
+	for _, run := range runs {
+		tasks, err := store.AllEvents(ctx, run.ID, journal.TaskFinished)
+		if err != nil {
+			return "", err
+		}
+		if slices.ContainsFunc(tasks, func(e journal.Recorded) bool { return e.Service == service }) {
+			return run.ID, nil
+		}
+	}
+	return "", nil
 }
 
 // findVersion returns a version of the newest incarnation of a service, with its events; 0 is the newest version.
