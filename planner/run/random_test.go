@@ -220,6 +220,10 @@ func (w *world) take(commands []Command) {
 			w.forget(c)
 		case Settle:
 			w.settled = c.ID
+			i := slices.IndexFunc(w.running, func(r Command) bool { return r.ID == c.ID })
+			if r := w.running[i]; c.ID.Attempt == 1 && !w.stopped && ends(r) && w.clock.Add(time.Minute).Before(r.Until) {
+				w.wrong("%+v was lost before it started anything, and is not tried again", r)
+			}
 		case Start:
 			w.kinds[string(c.ID.Purpose)+" "+string(c.Session.Kind)]++
 			w.check(c)
