@@ -522,7 +522,7 @@ func (m *Machine) lost(ch *chain, id ID) {
 	c, s := ch.call, ch.last
 	again := m.at.Add(retryPause << ch.losses)
 	ends := m.stopped || m.spent && c.group == nil || c.braked && !ch.begun && !s.Kind.cleansUp() ||
-		c.group != nil && m.leaves(c.group.Name) || !again.Before(c.until)
+		c.group != nil && m.leaves(c.group.Name) && !ch.begun && s.Kind.startsNode() || !again.Before(c.until)
 	if id.Attempt >= mostAttempts || m.gaveUp || ends && ch.purpose != UnlockAfter {
 		m.do(Command{Kind: Settle, ID: id})
 		return

@@ -35,6 +35,8 @@ var planted = []struct{ name, file, before, after string }{
 	{"a batch that failed is not the last", "call.go", "case m.spent, len(c.batchFailed(c.sound)) > 0, ",
 		"case c.batch > 0:\n	case m.spent, "},
 	{"a lost session is tried again at once", "call.go", "m.wakeAt(ch.again)\n		return waiting, nil\n", "m.wakeAt(ch.again)\n"},
+	{"a lost restore is not tried again in a closed maintenance window", "call.go",
+		"m.leaves(c.group.Name) && !ch.begun && s.Kind.startsNode() ||", "m.leaves(c.group.Name) ||"},
 	{"a snapshot forgets how often a session was lost", "snapshot.go", `"losses": &ch.losses, `, ""},
 	{"a snapshot forgets the order of the lock windows", "snapshot.go", "s.Queue = append(s.Queue, ch.place)",
 		"s.Queue = append([]int{ch.place}, s.Queue...)"},
