@@ -70,7 +70,7 @@ func compare(d *desired, applied Applied, drift Drift, includes func(task.Task) 
 			c.changed = append(c.changed, changes)
 		default:
 			c.waiting = append(c.waiting, n.Name)
-			if d.held != nil {
+			if d.held != nil && (d.within == nil || d.within[n.Name]) {
 				c.later = append(c.later, changes.tasks...)
 			}
 		}

@@ -24,6 +24,7 @@ type desired struct {
 	entityNodes map[string]site.Node // the nodes by name; nil without services of entities
 	nodeSets    []*nodeSet
 	wanted      map[string]*taskList // by node
+	within      map[string]bool      // the nodes that the limit of the site names; nil: it has none
 	limit       map[string]bool      // the nodes that the plan covers; nil: all
 	held        map[int]bool         // groups that wait for approval, also without work; nil: none does
 	holds       []Hold               // those of them with work that waits, in processing order

@@ -15,41 +15,52 @@ import (
 // limitTo limits the plan to the nodes that the site's limit names, and those of its groups. A node that left the site
 // and has something applied can be named, too.
 func (d *desired) limitTo(applied Applied) (errs invalid.Errors) {
-	l := d.site.Limit
+	left := slices.DeleteFunc(slices.Collect(maps.Keys(applied)), func(node string) bool { return node == Controller })
+	d.within, errs = WithinLimit(d.site, d.groups, left)
+	d.limit = d.within
+	return errs
+}
+
+// WithinLimit returns the nodes that the limit of a site names, and those of the groups that it names; nil: the site has
+// no limit. Others than the nodes of the site may be named, too.
+func WithinLimit(s site.Site, groups []Group, others []string) (within map[string]bool, errs invalid.Errors) {
+	l := s.Limit
 	if l == nil {
-		return nil
+		return nil, nil
 	}
-	known := make(map[string]bool, len(d.nodes))
-	for _, n := range d.nodes {
+	names, known := make([]string, len(groups)), make(map[string]bool, len(s.Nodes))
+	for i, g := range groups {
+		names[i] = g.Name
+	}
+	for _, n := range s.Nodes {
 		known[n.Name] = true
 	}
-	for node := range applied {
-		known[node] = known[node] || node != Controller
+	for _, n := range others {
+		known[n] = true
 	}
-	delete(known, Controller)
-	nodes, groups := slices.Sorted(maps.Keys(known)), d.groupNames()
-	d.limit = map[string]bool{}
+	nodes := slices.Sorted(maps.Keys(known))
+	within = map[string]bool{}
 	wrong := func(kind string, i int, name string, names []string) {
-		errs = append(errs, invalid.Error{Object: "deployment", Name: d.site.Name, Code: invalid.UnknownNode,
+		errs = append(errs, invalid.Error{Object: "deployment", Name: s.Name, Code: invalid.UnknownNode,
 			Attribute: fmt.Sprintf("limit.%ss[%d]", kind, i), Message: fmt.Sprintf("there is no %s %q%s; known are %s", kind,
 				name, resource.DidYouMean(name, names), list(names))})
 	}
 	for i, name := range l.Nodes {
-		if d.limit[name] = true; !known[name] {
+		if within[name] = true; !known[name] {
 			wrong("node", i, name, nodes)
 		}
 	}
 	for i, name := range l.Groups {
-		at := slices.Index(groups, name)
+		at := slices.Index(names, name)
 		if at < 0 {
-			wrong("group", i, name, groups)
+			wrong("group", i, name, names)
 			continue
 		}
-		for _, node := range d.groups[at].Members {
-			d.limit[node] = true
+		for _, node := range groups[at].Members {
+			within[node] = true
 		}
 	}
-	return errs
+	return within, errs
 }
 
 // covers reports whether the plan may have tasks for a node.
@@ -175,22 +186,25 @@ func (p *Plan) WaitingServices(before Owners) map[string]bool {
 	return out
 }
 
-// warnLimited says what a limited plan covers, and what waits. limited says that limit of the site is one of the
-// reasons.
-func (p *Plan) warnLimited(limited bool) (errs invalid.Errors) {
-	warn := func(attribute, message, where string) {
-		if n := len(p.Waiting); n > 0 {
+// Outside reports whether a node lies outside of the limit of the site.
+func (p *Plan) Outside(node string) bool { return p.Within != nil && !p.Within[node] }
+
+// warnLimited says what a limited plan covers, and what waits.
+func (p *Plan) warnLimited() (errs invalid.Errors) {
+	warn := func(attribute, message, where string, waits func(node string) bool) {
+		nodes := slices.DeleteFunc(slices.Clone(p.Waiting), func(node string) bool { return !waits(node) })
+		if n := len(nodes); n > 0 {
 			message += fmt.Sprintf("; %s with work or to be torn down %s: %s. They stay as they are until "+
-				"a plan covers them", count(n, "node"), where, list(p.Waiting))
+				"a plan covers them", count(n, "node"), where, list(nodes))
 		}
 		errs = append(errs, invalid.Error{Object: "deployment", Name: p.Site, Attribute: attribute, Code: invalid.Limited,
 			Warning: true, Message: message})
 	}
-	if limited {
-		warn("limit", "the plan covers only "+onNodes(slices.Sorted(maps.Keys(p.Limited))), "outside of the limit")
+	if p.Within != nil {
+		warn("limit", "the plan covers only "+onNodes(slices.Sorted(maps.Keys(p.Limited))), "outside of the limit", p.Outside)
 	}
 	if len(p.Held) > 0 {
-		warn("approved_batches", p.Awaits(), "behind that")
+		warn("approved_batches", p.Awaits(), "behind that", func(node string) bool { return !p.Outside(node) })
 	}
 	return errs
 }

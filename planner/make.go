@@ -41,13 +41,14 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 	p := &Plan{Site: s.Name, Groups: changes.groups, Phases: phases, Departed: changes.departed,
 		Forgotten: changes.forgotten, MayFail: s.FailureBudget.Of(len(desired.wanted)),
 		EndAtPause: s.Approval == site.ApprovalEnd, Postponed: changes.postponed, complete: desired.resolve}
-	p.Limited, p.Waiting, p.Held, p.Later = desired.limit, changes.waiting, desired.holds, changes.later
+	p.Limited, p.Within, p.Waiting = desired.limit, desired.within, changes.waiting
+	p.Held, p.Later = desired.holds, changes.later
 	p.SetBatches(desired.settings)
 	if wrong := desired.checkBatches(p); len(wrong) > 0 {
 		return nil, append(errs, wrong...)
 	}
 	p.Digest = planDigest(p, desired.settings)
-	return p, append(errs, p.warnLimited(s.Limit != nil)...)
+	return p, append(errs, p.warnLimited()...)
 }
 
 // desire validates a site, assigns its nodes to groups, and returns what each node is to have. applied is read for the

@@ -41,6 +41,7 @@ type Plan struct {
 	// on the [Controller]; nothing is executed for them.
 	Forgotten []resource.ID
 	Limited   map[string]bool // the nodes that it covers; nil: all
+	Within    map[string]bool // the nodes within the limit of the site; nil: all
 	Waiting   []string        // nodes outside of Limited with work, or to be torn down, sorted
 	MayFail   *int            // how many nodes may fail before nothing new is started; nil: any number
 	// EndAtPause says that a run ends where it would have to wait for a maintenance window or for approval.

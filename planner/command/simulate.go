@@ -32,7 +32,7 @@ func newSimulate() *cobra.Command {
 	script.add(cmd)
 	var only []string
 	cmd.Flags().StringSliceVar(&only, "only", nil,
-		"simulate a run of these `NODES` alone, as one critical group all of which must succeed, instead of the site's groups")
+		"simulate a run of these `NODES` alone, as one critical group all of which must succeed, instead of the site's groups and limit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := stdinOnce(args, script.file); err != nil {
 			return err
@@ -75,6 +75,7 @@ func target(s *document.Site, nodes []string) error {
 	}
 	var err error
 	s.Site.Groups, err = strategy.Targets(nodes)
+	s.Site.Limit = nil
 	return err
 }
 
@@ -133,6 +134,9 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings invalid
 	}
 	if run.Awaits != "" {
 		w.printf("\n%s; not started: %s\n", f.escape(run.Awaits), f.escape(shortList(run.Waiting, " ")))
+	}
+	if len(run.Outside) > 0 {
+		w.printf("\noutside of the limit: %s\n", f.escape(shortList(run.Outside, " ")))
 	}
 	w.printf(finish, run.Finish(), exitStatusOf(run), run.Report)
 	warn(w, warnings, f)

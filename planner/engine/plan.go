@@ -279,21 +279,16 @@ func (p *Planned) undivided() (errs invalid.Errors) {
 	outside := map[string][]string{}
 	for _, node := range slices.Sorted(maps.Keys(p.Owners)) {
 		for _, service := range slices.Compact(slices.Sorted(maps.Values(p.Owners[node]))) {
-			if p.Plan.Limited != nil && !p.Plan.Limited[node] {
+			if p.Plan.Outside(node) {
 				outside[service] = append(outside[service], node)
 			}
 		}
 	}
 	for _, service := range slices.Sorted(maps.Keys(p.Services.Changing())) {
 		if nodes := outside[service]; len(nodes) > 0 {
-			attribute, where, so := "limit", "outside of the limit", "name them, too"
-			if len(p.Plan.Held) > 0 {
-				attribute, where = "approved_batches", "that wait for approval"
-				so = fmt.Sprintf("approve their batches, too, or write approval = %q", site.ApprovalWait)
-			}
-			errs = append(errs, invalid.Error{Object: "deployment", Name: p.Site.Name, Attribute: attribute,
+			errs = append(errs, invalid.Error{Object: "deployment", Name: p.Site.Name, Attribute: "limit",
 				Code: invalid.BadValue, Message: fmt.Sprintf("service %q changes, which it does as a whole, and is also on nodes "+
-					"%s: %s; %s", service, where, strings.Join(FirstLines(nodes), ", "), so)})
+					"outside of the limit: %s; name them, too", service, strings.Join(FirstLines(nodes), ", "))})
 		}
 	}
 	return errs

@@ -482,7 +482,11 @@ func (d *driver) complete(end *run.Report) {
 	}
 	for _, n := range waiting {
 		if _, member := r.Nodes[n]; member {
-			d.note(n, func(r *NodeReport) { r.Stage, r.Waits = strategy.NotStarted, true })
+			why := notApproved
+			if d.plan.Outside(n) {
+				why = outsideOfLimit
+			}
+			d.note(n, func(r *NodeReport) { r.Stage, r.Waits = strategy.NotStarted, why })
 		}
 	}
 	for n := range r.Nodes {

@@ -60,7 +60,7 @@ type Report struct {
 type NodeReport struct {
 	Group     string         // the last group that worked on it; the first one that holds it when none did
 	Stage     strategy.Stage // DEPLOYED also when there was nothing to do
-	Waits     bool           // it has work, and lies outside of the plan's limit
+	Waits     string         // why nothing of its work is in the plan; empty: the plan has it, or it has no work
 	Attempted bool           // a catalog was sent, so the node may have changed
 	Reachable bool           // it answered; false also when it was not asked
 	// why its last session could not do its work: wraps *converge.SessionError, a transport error, *TimeLimitError or
@@ -218,6 +218,12 @@ var stages = []strategy.Stage{strategy.NotStarted, strategy.Prepared, strategy.D
 // listed bounds each list of a report. The journal holds every event of every node.
 const listed = 20
 
+// Why nothing of the work of a node is in the plan.
+const (
+	notApproved    = "not approved yet"
+	outsideOfLimit = "outside of the limit"
+)
+
 // String describes for a person how the run went: the groups in order with what they missed, the nodes by stage, and
 // why nodes failed. Of many nodes the first ones are named.
 func (r Report) String() string {
@@ -265,13 +271,14 @@ func (r Report) String() string {
 		b.WriteString("nodes:\n")
 	}
 	byStage := map[strategy.Stage][]string{}
-	var idle, waiting []string
+	var idle []string
+	waiting := map[string][]string{} // why -> nodes
 	for _, n := range slices.Sorted(maps.Keys(r.Nodes)) {
 		switch {
 		case r.Nodes[n].idle():
 			idle = append(idle, n)
-		case r.Nodes[n].Waits:
-			waiting = append(waiting, n)
+		case r.Nodes[n].Waits != "":
+			waiting[r.Nodes[n].Waits] = append(waiting[r.Nodes[n].Waits], n)
 		default:
 			byStage[r.Nodes[n].Stage] = append(byStage[r.Nodes[n].Stage], n)
 		}
@@ -282,11 +289,9 @@ func (r Report) String() string {
 				andMore(nodes, " "))
 		}
 	}
-	why := " (outside of the limit)"
-	if r.Awaits != "" {
-		why = " (not approved yet)"
+	for _, why := range []string{notApproved, outsideOfLimit} {
+		stageOf(fmt.Sprintf("%s (%s)", strategy.NotStarted, why), waiting[why])
 	}
-	stageOf(string(strategy.NotStarted)+why, waiting)
 	for _, s := range stages {
 		stageOf(string(s), byStage[s])
 		if s == strategy.Deployed {

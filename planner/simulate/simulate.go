@@ -69,6 +69,7 @@ type Status string
 // The statuses, named as those of a run.
 const (
 	Succeeded Status = "succeeded"
+	Limited   Status = "limited"  // what lies within the limit succeeded
 	Paused    Status = "paused"   // something was left for another run
 	Degraded  Status = "degraded" // something failed, but no critical group
 	Failed    Status = "failed"   // a critical group failed, or more nodes than the failure budget
@@ -115,13 +116,14 @@ type Run struct {
 	// Waiting are the nodes that wait for approval, where a run ends for it, and Awaits says for which.
 	Waiting []string        `json:"waiting,omitempty"`
 	Awaits  string          `json:"awaits,omitempty"`
+	Outside []string        `json:"outside,omitempty"` // nodes outside of the limit of the site, which stay as they are
 	Report  strategy.Report `json:"report"`
 	Events  []run.Command   `json:"-"` // what a run records: phases, nodes and groups that started or finished
 }
 
-// New simulates the first run on a site, at a time: every node of a group has changes. Groups that are nil are the
-// default strategy. Invalid groups, and an outcome for a node that the site does not have, are a [invalid.Errors]
-// error.
+// New simulates the first run on a site, at a time: every node of a group has changes, of which a limit of the site
+// leaves those that it names. Groups that are nil are the default strategy. Invalid groups, and an outcome or a limit
+// for a node that the site does not have, are a [invalid.Errors] error.
 func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
 		return Run{}, errs
@@ -144,7 +146,8 @@ func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	return out, report.Err
 }
 
-// hold says of groups and nodes that the plan holds back that they are not started, as in a run.
+// hold says of groups and nodes that the plan holds back, or that lie outside of the limit of the site, that they are
+// not started, as in a run.
 func (r *Run) hold(p *planner.Plan) {
 	for _, h := range p.Held {
 		at := slices.IndexFunc(r.Report.Groups, func(g strategy.GroupReport) bool { return g.Name == h.Group })
@@ -161,8 +164,14 @@ func (r *Run) hold(p *planner.Plan) {
 		}
 		r.Report.Nodes[i].Nodes = nodes
 	}
-	if r.Waiting, r.Awaits = p.Waiting, p.Awaits(); len(p.Held) > 0 && r.Status == Succeeded {
+	r.Waiting = slices.DeleteFunc(slices.Clone(p.Waiting), p.Outside)
+	r.Outside = slices.DeleteFunc(slices.Clone(p.Waiting), func(node string) bool { return !p.Outside(node) })
+	switch r.Awaits = p.Awaits(); {
+	case r.Status != Succeeded:
+	case len(p.Held) > 0:
 		r.Status = Paused
+	case p.Within != nil:
+		r.Status = Limited
 	}
 }
 
@@ -190,7 +199,11 @@ func changes(s site.Site) (*planner.Plan, error) {
 		at := slices.IndexFunc(groups, func(s site.Group) bool { return s.Name == name })
 		p.Groups, settings = append(p.Groups, g), append(settings, groups[at])
 	}
-	holds, held, covered, errs := planner.HoldBack(s, p.Groups, settings, func(string) bool { return true })
+	var errs invalid.Errors
+	if p.Within, errs = planner.WithinLimit(s, p.Groups, nil); len(errs) > 0 {
+		return nil, errs
+	}
+	holds, held, covered, errs := planner.HoldBack(s, p.Groups, settings, func(node string) bool { return !p.Outside(node) })
 	if len(errs) > 0 {
 		return nil, errs
 	}
@@ -198,7 +211,7 @@ func changes(s site.Site) (*planner.Plan, error) {
 		prepare := planner.Phase{TaskGroup: task.Prepare, Group: g.Name}
 		deploy := planner.Phase{TaskGroup: task.Node, Group: g.Name}
 		for _, n := range g.Owned {
-			if len(held) > 0 && !covered[n] {
+			if p.Outside(n) || len(held) > 0 && !covered[n] {
 				p.Waiting = append(p.Waiting, n)
 				continue
 			}
@@ -207,6 +220,7 @@ func changes(s site.Site) (*planner.Plan, error) {
 		}
 		p.Phases = append(p.Phases, prepare, deploy)
 	}
+	slices.Sort(p.Waiting)
 	p.Held = holds
 	p.MayFail = s.FailureBudget.Of(len(owned))
 	p.SetBatches(groups)
@@ -401,6 +415,8 @@ func (r Run) Finish() string {
 		return "failed due to spent failure budget"
 	case r.Status == Failed:
 		return "failed due to critical group failed"
+	case r.Status == Limited:
+		return "success within the limit"
 	case r.Status == Paused:
 		return "paused, the next run goes on"
 	case r.Status == Degraded:
