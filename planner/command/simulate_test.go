@@ -1,6 +1,8 @@
 package command
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -16,6 +18,31 @@ func TestSimulationOfSomeNodesOnly(t *testing.T) {
 			strings.Fields(args)...)...)
 		if !strings.Contains(out+errOut, want) {
 			t.Errorf("%s: got %s%s, want %s", args, out, errOut, want)
+		}
+	}
+}
+
+// A simulation names what is guarded on the nodes that it works on, and a plan the tasks.
+func TestGuardsAreShown(t *testing.T) {
+	site := write(t, "site.yaml", "site: lon1\nnodes: [{name: a}, {name: b}, {name: c}]\n"+
+		"groups: [{name: web, selectors: [], depends_on: [], critical: true, rolling: {batches: ['1']}}]\n"+
+		"services: [{name: ssh, selectors: [{node_names: [a, c]}], configuration: {file: {/etc/ssh/sshd_config: {content: x, guard: true}, /etc/motd: {content: x}}}}]\n")
+	for _, tt := range []struct{ command, want, not string }{
+		{"simulate", "guarded: file[/etc/ssh/sshd_config] on a c; a node that cannot be reached anew after the change puts it back", "guarded: file[/etc/motd]"},
+		{"simulate --fail a:deploy", "guarded: file[/etc/ssh/sshd_config] on a; ", " on a c"},
+		{"simulate --output json --fail a:deploy", `"guarded":[{"resource":"file[/etc/ssh/sshd_config]","nodes":["a"]}]`, "motd"},
+		{"plan --output json", `"resource":"file[/etc/ssh/sshd_config]","service":"ssh","guard":true}`, `"resource":"file[/etc/motd]","service":"ssh","guard"`},
+	} {
+		out, errOut, _ := answer(t, "", append(strings.Fields(tt.command), site)...)
+		if strings.Contains(tt.command, "json") {
+			var small bytes.Buffer
+			if err := json.Compact(&small, []byte(out)); err != nil {
+				t.Fatal(err)
+			}
+			out = small.String()
+		}
+		if !strings.Contains(out, tt.want) || strings.Contains(out, tt.not) {
+			t.Errorf("%s: want %q and not %q in\n%s", tt.command, tt.want, tt.not, out+errOut)
 		}
 	}
 }
