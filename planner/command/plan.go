@@ -9,6 +9,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 func newPlan() *cobra.Command {
@@ -136,6 +137,7 @@ type taskJSON struct {
 	Action    string   `json:"action"`
 	Resource  string   `json:"resource,omitempty"` // type[title]
 	Service   string   `json:"service,omitempty"`
+	Guard     bool     `json:"guard,omitempty"`     // the change is put back unless the node can be reached anew after it
 	Overrides []string `json:"overrides,omitempty"` // those that changed or created the resource
 }
 
@@ -160,6 +162,7 @@ func describePlan(made *engine.Planned, note string, warnings invalid.Errors) pl
 		for _, t := range phase.Tasks {
 			about := taskJSON{Node: t.Node, Action: string(t.Action), Service: t.Service, Overrides: t.Override}
 			if t.Resource.Type != "" {
+				about.Guard = t.Resource.Guard() && t.Action != task.Refresh
 				about.Resource = string(t.Resource.ID())
 			}
 			j.Tasks = append(j.Tasks, about)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
@@ -50,7 +52,11 @@ func newSimulate() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := writeSimulation(cmd.OutOrStdout(), *output, run, warnings); err != nil {
+		guards, err := guardedIn(s, run)
+		if err != nil {
+			return err
+		}
+		if err := writeSimulation(cmd.OutOrStdout(), *output, run, guards, warnings); err != nil {
 			return err
 		}
 		if run.Status == simulate.Failed {
@@ -110,13 +116,41 @@ func criticalFailed(r strategy.Report) string {
 	return "the run would fail: critical groups that failed: " + strings.Join(names, ", ")
 }
 
-func writeSimulation(out io.Writer, f format, run simulate.Run, warnings invalid.Errors) error {
+// guardedJSON is a configuration resource with guard, and the nodes of which a simulated run works on it.
+type guardedJSON struct {
+	Resource string   `json:"resource"`
+	Nodes    []string `json:"nodes"`
+}
+
+// guardedIn returns what is guarded on the nodes that a simulated run works on, by resource.
+func guardedIn(s *document.Site, run simulate.Run) (out []guardedJSON, err error) {
+	guarded, found := engine.Guarded(s.Site)
+	if _, err := onlyWarnings(locate(s, found)); err != nil {
+		return nil, err
+	}
+	worked := map[string]bool{}
+	for _, step := range run.Steps {
+		for _, n := range step.Nodes {
+			worked[n] = worked[n] || step.Phase == simulate.Deploy
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(guarded)) {
+		nodes := slices.DeleteFunc(guarded[id], func(node string) bool { return !worked[node] })
+		if len(nodes) > 0 {
+			out = append(out, guardedJSON{string(id), nodes})
+		}
+	}
+	return out, nil
+}
+
+func writeSimulation(out io.Writer, f format, run simulate.Run, guards []guardedJSON, warnings invalid.Errors) error {
 	if f == asJSON {
 		return writeJSON(out, struct {
 			simulate.Run
 			ExitStatus int           `json:"exit_status"`
+			Guarded    []guardedJSON `json:"guarded,omitempty"`
 			Warnings   []errorAtJSON `json:"warnings"`
-		}{run, exitStatusOf(run), errorsJSON(warnings)})
+		}{run, exitStatusOf(run), guards, errorsJSON(warnings)})
 	}
 	w := &printer{w: out}
 	heading, finish := "site %s\n\n", "\nfinish: %s (exit status %d)\n\n%s"
@@ -137,6 +171,10 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, warnings invalid
 	}
 	if len(run.Outside) > 0 {
 		w.printf("\noutside of the limit: %s\n", f.escape(shortList(run.Outside, " ")))
+	}
+	for _, g := range guards {
+		w.printf("\nguarded: %s on %s; a node that cannot be reached anew after the change puts it back\n",
+			f.escape(g.Resource), f.escape(shortList(g.Nodes, " ")))
 	}
 	w.printf(finish, run.Finish(), exitStatusOf(run), run.Report)
 	warn(w, warnings, f)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -17,6 +18,25 @@ func Validate(s site.Site) invalid.Errors {
 	_, deployed, errs := planServices(s)
 	_, more := planner.Desired(deployed)
 	return errs.Join(more)
+}
+
+// Guarded returns the configuration resources with guard that a first run of a site changes, with their nodes, sorted.
+// Those are left out of which a callback returns a value.
+func Guarded(s site.Site) (map[resource.ID][]string, invalid.Errors) {
+	_, deployed, errs := planServices(s)
+	desired, more := planner.Desired(deployed)
+	if errs = errs.Join(more); len(errs.Errors()) > 0 {
+		return nil, errs
+	}
+	out := map[resource.ID][]string{}
+	for _, node := range slices.Sorted(maps.Keys(desired)) {
+		for _, t := range desired[node] {
+			if t.Resource.Guard() {
+				out[t.Resource.ID()] = append(out[t.Resource.ID()], node)
+			}
+		}
+	}
+	return out, errs
 }
 
 // mostPasses bounds how often one run deploys services because of what their lifecycles do.
