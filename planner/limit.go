@@ -21,8 +21,8 @@ func (d *desired) limitTo(applied Applied) (errs invalid.Errors) {
 	return errs
 }
 
-// WithinLimit returns the nodes that the limit of a site names, and those of the groups that it names; nil: the site has
-// no limit. Others than the nodes of the site may be named, too.
+// WithinLimit returns the nodes that the limit of a site names, and those of the groups that it names; nil: the site
+// has no limit. Others than the nodes of the site may be named, too.
 func WithinLimit(s site.Site, groups []Group, others []string) (within map[string]bool, errs invalid.Errors) {
 	l := s.Limit
 	if l == nil {

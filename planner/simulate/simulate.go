@@ -203,7 +203,8 @@ func changes(s site.Site) (*planner.Plan, error) {
 	if p.Within, errs = planner.WithinLimit(s, p.Groups, nil); len(errs) > 0 {
 		return nil, errs
 	}
-	holds, held, covered, errs := planner.HoldBack(s, p.Groups, settings, func(node string) bool { return !p.Outside(node) })
+	busy := func(node string) bool { return !p.Outside(node) }
+	holds, held, covered, errs := planner.HoldBack(s, p.Groups, settings, busy)
 	if len(errs) > 0 {
 		return nil, errs
 	}
