@@ -217,3 +217,20 @@ func TestRenumberingToOtherMachines(t *testing.T) {
 		{Config: s.on(motd, "protect = { max_torn_down_nodes = 1 }", "a=x", "b=b"), Check: resource.ComposeTestCheckFunc(s.gone("a"), s.has("a", "etc/motd", "-"))},
 	}, s.gone("b", "x"))
 }
+
+// Terraform plans the configuration before it destroys, so protect refuses that plan, too; the error says how to destroy all the same.
+func TestTextOfADestroyWithARefusedPlan(t *testing.T) {
+	s := newSandbox(t, "a", "b", "c")
+	c := newCommandLine(t)
+	motd := files("motd", map[string]string{"/etc/motd": "one"})
+	c.configure(s.selecting("web", motd, "", "a=a", "b=b", "c=c"))
+	c.apply()
+	c.configure(s.selecting("wbe", motd, "", "a=a", "b=b", "c=c"))
+	assertText(t, c.run(1, "destroy", "-input=false", "-no-color", "-auto-approve"), "tears down 3 of 3 nodes: a, b, c", "terraform destroy -refresh=false")
+	c.run(0, "destroy", "-input=false", "-no-color", "-auto-approve", "-refresh=false")
+	for _, node := range []string{"a", "b", "c"} {
+		if err := s.gone(node)(nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
