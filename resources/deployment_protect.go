@@ -70,14 +70,18 @@ func limitsOf(ctx context.Context, plan deploymentModelV1,
 func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.State, losses planner.Losses,
 	atMost bool) diag.Diagnostics {
 	limits, diags := limitsOf(ctx, plan, &prior)
-	switch {
-	case diags.HasError():
-	case !plan.Site.Equal(prior.Site):
-		diags.Append(messages(limits.CheckOther(past, values.Texts(prior.Unreachable)))...)
-	default:
-		diags.Append(messages(limits.Check(losses, atMost))...)
+	if diags.HasError() {
+		return diags
 	}
-	return diags
+	refused := messages(limits.Check(losses, atMost))
+	if !plan.Site.Equal(prior.Site) {
+		refused = messages(limits.CheckOther(past, values.Texts(prior.Unreachable)))
+	}
+	if refused.HasError() {
+		refused.AddWarning("This plan may be that of a destroy", "Terraform plans the configuration before it destroys, too. "+
+			`"terraform destroy -refresh=false" does not, and is refused only where the state has protect.destroy.`)
+	}
+	return append(diags, refused...)
 }
 
 // planDestroy shows what the destruction of a deployment undoes, or refuses it.
