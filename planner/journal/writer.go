@@ -288,8 +288,9 @@ func (w *Writer) gather(first request) []request {
 	return batch
 }
 
-// rowsLimit is the number of events of one statement, which bounds its parameters: SQLite takes 32,766.
-const rowsLimit = 512
+// rowsLimit is the number of events of one statement. SQLite looks for the name of each parameter among all of them, so
+// that the time of a statement grows with the square of its rows.
+const rowsLimit = 32
 
 func (w *Writer) commit(ctx context.Context, batch []request) {
 	var events []Event
