@@ -60,7 +60,7 @@ func TestHostileServers(t *testing.T) {
 			reach: func(_ *testing.T, s *sshtest.Server, n *site.Node) {
 				n.Connection.Bastions, n.Connection.Port = []site.Bastion{s.Bastion()}, 1
 			}},
-		"name of a signal": {server: sshtest.Options{Evil: evil}, helper: "kill -KILL $PPID"},
+		"name of a signal": {server: sshtest.Options{Evil: evil}, helper: "read -r x x x p x </proc/$PPID/stat; kill -KILL $p"},
 		"platform":         {uname: evil},
 		"id of a result": {helper: `read -r c; case "$c" in *'"title"'*) echo '{"result":{"id":"file[` +
 			escaped(evil) + `]","status":"changed"}}';; esac; echo '{"summary":{"protocol":1,"ledger":{}}}'`},

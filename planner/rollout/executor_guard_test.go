@@ -54,10 +54,10 @@ func (f *fenced) pass(why string, after time.Duration) {
 	}
 }
 
-func (f *fenced) send(_ context.Context, conn remote.Conn, _ site.Connection, _ remote.Helpers, c converge.Manifest,
+func (f *fenced) send(_ context.Context, conn *remote.Link, _ site.Connection, _ remote.Helpers, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	lost := &transport.Error{Kind: transport.Lost, Node: "a", Message: "no sign of life"}
-	link := conn.(*connection)
+	link := conn.Conn.(*connection)
 	if link.broken || f.dead && f.armed != "" {
 		return converge.Summary{}, lost
 	}

@@ -37,7 +37,7 @@ type InProcess struct {
 type Dial func(ctx context.Context, c site.Connection, name, address string) (transport.Conn, error)
 
 // send runs a catalog through a connection: remote.Converge, but for tests.
-type send func(context.Context, remote.Conn, site.Connection, remote.Helpers, converge.Manifest,
+type send func(context.Context, *remote.Link, site.Connection, remote.Helpers, converge.Manifest,
 	func(converge.Result)) (converge.Summary, error)
 
 // NewInProcess returns an executor without connections. Close it.
@@ -48,8 +48,8 @@ func NewInProcess() *InProcess {
 
 // link is the connection of one node.
 type link struct {
-	token  chan struct{}  // holds one token, which a session takes; it guards the other fields
-	conn   transport.Conn // nil until dialled
+	token  chan struct{} // holds one token, which a session takes; it guards the other fields
+	conn   *remote.Link  // nil until dialled
 	closed bool
 }
 
@@ -87,7 +87,7 @@ func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c conv
 		if err != nil {
 			return converge.Summary{}, err
 		}
-		l.conn = conn
+		l.conn = &remote.Link{Conn: conn}
 	}
 	helpers, err := e.Helpers()
 	if err != nil {

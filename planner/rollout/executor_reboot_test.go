@@ -64,7 +64,7 @@ type quiet struct{ transport.Conn }
 
 func (quiet) Close() error { return nil }
 
-func (m *machine) send(_ context.Context, _ remote.Conn, _ site.Connection, _ remote.Helpers, c converge.Manifest,
+func (m *machine) send(_ context.Context, _ *remote.Link, _ site.Connection, _ remote.Helpers, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	if !m.wakes() {
 		return converge.Summary{}, &transport.Error{Kind: transport.Lost, Node: "a", Message: "no sign of life"}

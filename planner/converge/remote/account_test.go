@@ -52,7 +52,7 @@ func TestBannersAreNotTakenForTheBootstrap(t *testing.T) {
 	for _, banner := range []string{"slipway-bootstrap fail not_root", "slipway-bootstrap have", "slipway-bootstrap need linux/amd64"} {
 		n := newNode(t, sshtest.Options{})
 		n.limits.start = 2 * time.Second
-		s, err := n.limits.converge(t.Context(), noisyConn{n.conn, `echo "` + banner + `"; `}, n.connection, n.helpers(good), manifest(), func(converge.Result) {})
+		s, err := n.limits.converge(t.Context(), n.on(noisyConn{n.conn, `echo "` + banner + `"; `}), n.connection, n.helpers(good), manifest(), func(converge.Result) {})
 		if err != nil || s.Protocol != converge.Protocol {
 			t.Errorf("%s: summary %v, error %v", banner, s, err)
 		}

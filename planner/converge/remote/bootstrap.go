@@ -16,6 +16,7 @@ const (
 	saysRoot  = "root"  // the session's user is root
 	saysNeed  = "need"  // followed by the platform: the helper is wanted, compressed, on standard input
 	saysHave  = "have"  // the helper is there and runs from here on
+	saysAgain = "again" // the helper has ended well; a line starts it again
 	saysFail  = "fail"  // followed by a reason; the rest of the output says more
 )
 
@@ -63,7 +64,7 @@ func (h Helpers) command(mark string, sudo bool, prompt string) string {
 // It executes nothing that another user could have put there: the directory is not a link, it and all above it belong
 // to root and are not writable for others (above it, sticky directories and the group root may be), and a helper that
 // is there has the right owner, mode and digest. One that has not, or that cannot be checked, for want of sha256sum, is
-// sent again.
+// sent again. Before it is started again in the same session, all but the digest is checked again.
 func (h Helpers) bootstrap(mark string) string {
 	var arms strings.Builder
 	for _, platform := range h.Platforms() {
@@ -119,11 +120,12 @@ func (h Helpers) bootstrap(mark string) string {
 				`trap - 0`,
 				`for o in "$d"/helper-*; do [ "$o" = "$f" ] || rm -f "$o"; done`,
 				`find "$d" -name ".helper-*" -mmin +60 -exec rm -f {} + 2>/dev/null`,
+				`set -- "$@" "$f"`,
 			}, "; ") + `; fi`,
 		`[ -x "$f" ] || fail not_runnable`,
 		`umask "$u"`,
 		`cd /`,
-		`echo "MARKER have"`,
-		`exec "$f"`,
+		`while :; do echo "MARKER have"; "$f"; s=$?; [ "$s" = 0 ] || exit "$s"; ` +
+			`echo "MARKER again"; read -r o && [ "$(look "$@")" = "$k-" ] || exit 0; done`,
 	}, "; "))
 }

@@ -239,12 +239,12 @@ func TestNoiseBeforeTheBootstrap(t *testing.T) {
 	n := newNode(t, sshtest.Options{})
 	h := n.helpers(good)
 	noisy := noisyConn{n.conn, `echo "You have mail."; printf "no newline"; `}
-	s, err := n.limits.converge(t.Context(), noisy, n.connection, h, manifest(), func(converge.Result) {})
+	s, err := n.limits.converge(t.Context(), n.on(noisy), n.connection, h, manifest(), func(converge.Result) {})
 	if err != nil || s.Protocol != converge.Protocol {
 		t.Errorf("summary %v, error %v", s, err)
 	}
 	noisy.before = `while :; do echo "You have mail."; done; `
-	_, err = n.limits.converge(t.Context(), noisy, n.connection, h, manifest(), func(converge.Result) {})
+	_, err = n.limits.converge(t.Context(), n.on(noisy), n.connection, h, manifest(), func(converge.Result) {})
 	refused(t, err, converge.CodeShell, "You have mail.")
 }
 
@@ -252,7 +252,7 @@ func TestNoiseBeforeTheBootstrap(t *testing.T) {
 func TestLoginScriptsWithoutAPath(t *testing.T) {
 	n := newNode(t, sshtest.Options{})
 	for _, before := range []string{"PATH=/nosuch; export PATH; ", "PATH=; export PATH; ", "unset PATH; "} {
-		s, err := n.limits.converge(t.Context(), noisyConn{n.conn, before}, n.connection, n.helpers(good), manifest(), func(converge.Result) {})
+		s, err := n.limits.converge(t.Context(), n.on(noisyConn{n.conn, before}), n.connection, n.helpers(good), manifest(), func(converge.Result) {})
 		if err != nil || s.Protocol != converge.Protocol {
 			t.Errorf("%s: summary %v, error %v", before, s, err)
 		}

@@ -31,6 +31,8 @@ type far struct {
 	prompt   string // by which sudo asks for it
 	helpers  Helpers
 	mark     string // begins the lines of the bootstrap
+	ended    bool   // its standard input is closed
+	waits    bool   // the helper ended well, and the bootstrap waits to start it again
 }
 
 // Reasons for which we end a session.
@@ -41,6 +43,9 @@ var (
 
 // listen follows standard error to its end, and answers sudo's prompt.
 func (f *far) listen() {
+	if f.out != nil {
+		return
+	}
 	f.out = bufio.NewReaderSize(f.session.Stdout(), 64<<10)
 	f.errs = &complaints{script: f.helpers.bootstrap(f.mark)}
 	f.heard.Go(func() {
@@ -54,6 +59,13 @@ func (f *far) listen() {
 			_, _ = io.WriteString(f.session.Stdin(), f.password+"\n")
 		})
 	})
+}
+
+// wake asks the bootstrap that waits to start the helper again.
+func (f *far) wake() error {
+	f.waits = false
+	_, err := io.WriteString(f.session.Stdin(), "\n")
+	return err
 }
 
 // close ends the session and waits until nothing of it is left.

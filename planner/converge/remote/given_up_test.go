@@ -15,7 +15,10 @@ import (
 )
 
 // mute is a connection whose login shell says nothing; ended is called when its session has.
-type mute struct{ ended func() }
+type mute struct {
+	transport.Conn
+	ended func()
+}
 
 func (m mute) Start(ctx context.Context, _ string) (transport.Session, error) {
 	out, in := io.Pipe()
@@ -36,9 +39,9 @@ func (s muteSession) Wait() error {
 // TestAnInterruptionIsNoFaultOfTheShell: the run is interrupted while the login shell is waited for.
 func TestAnInterruptionIsNoFaultOfTheShell(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	conn := mute{func() { cancel(errors.New("the run was interrupted")) }}
+	conn := mute{ended: func() { cancel(errors.New("the run was interrupted")) }}
 	l := limits{start: time.Millisecond, upload: time.Second, grace: time.Second, beat: time.Second}
-	_, err := l.converge(ctx, conn, site.Connection{}, Helpers{}, manifest(), func(converge.Result) {})
+	_, err := l.converge(ctx, &Link{Conn: conn}, site.Connection{}, Helpers{}, manifest(), func(converge.Result) {})
 	refused(t, err, converge.CodeLost, "before the helper was started: the run was interrupted")
 }
 

@@ -17,7 +17,7 @@ import (
 
 // labNode borrows a node of the lab and connects to it as user. The tests of the lab run in its network, where no helper can be built: it
 // must be embedded.
-func labNode(t *testing.T, user string) (lab.Node, site.Connection, transport.Conn, remote.Helpers) {
+func labNode(t *testing.T, user string) (lab.Node, site.Connection, *remote.Link, remote.Helpers) {
 	t.Helper()
 	n := lab.Borrow(t)
 	helpers, err := remote.Embedded()
@@ -33,8 +33,9 @@ func labNode(t *testing.T, user string) (lab.Node, site.Connection, transport.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
-	return n, c, conn, helpers
+	link := &remote.Link{Conn: conn}
+	t.Cleanup(func() { _ = link.Close() })
+	return n, c, link, helpers
 }
 
 // on runs commands on the node, beside the helper.
@@ -81,9 +82,10 @@ func TestLabPrepare(t *testing.T) {
 
 func TestLabRefusals(t *testing.T) {
 	_, c, conn, helpers := labNode(t, "slipway")
-	fails := func(c site.Connection, conn transport.Conn, h remote.Helpers, code converge.Code) {
+	fails := func(c site.Connection, conn *remote.Link, h remote.Helpers, code converge.Code) {
 		t.Helper()
-		_, err := remote.Converge(t.Context(), conn, c, h, manifestOf(converge.Prepare), func(converge.Result) {})
+		fresh := &remote.Link{Conn: conn.Conn} // no session of it is root's already
+		_, err := remote.Converge(t.Context(), fresh, c, h, manifestOf(converge.Prepare), func(converge.Result) {})
 		var e *converge.SessionError
 		if !errors.As(err, &e) || e.Code != code {
 			t.Errorf("error is %#v (%v), want code %q", err, err, code)

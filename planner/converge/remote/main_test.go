@@ -71,6 +71,17 @@ func newNode(t *testing.T, o sshtest.Options) *node {
 	return n
 }
 
+// on is a link over a connection, which stays open when the session on it ends with the test.
+func (n *node) on(conn transport.Conn) *Link {
+	l := &Link{Conn: conn}
+	n.t.Cleanup(func() {
+		if f := l.take(); f != nil {
+			f.close()
+		}
+	})
+	return l
+}
+
 // program puts a shell script in the place of a program.
 func (n *node) program(name, script string) {
 	n.t.Helper()
@@ -100,7 +111,7 @@ func (n *node) helpers(script string) Helpers {
 // converge runs a manifest with a helper.
 func (n *node) converge(h Helpers) (converge.Summary, []converge.Result, error) {
 	var results []converge.Result
-	s, err := n.limits.converge(n.t.Context(), n.conn, n.connection, h, manifest(), func(r converge.Result) { results = append(results, r) })
+	s, err := n.limits.converge(n.t.Context(), n.on(n.conn), n.connection, h, manifest(), func(r converge.Result) { results = append(results, r) })
 	return s, results, err
 }
 

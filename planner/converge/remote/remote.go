@@ -1,7 +1,8 @@
 // Package remote runs converge on the far side of a connection: it is the controller's half of the helper protocol.
 //
 // One session does everything: a small shell script starts the helper that the node keeps under its digest, or takes it
-// from its standard input first; then the manifest goes in, and results come out, a line each, until the summary.
+// from its standard input first; then the manifest goes in, and results come out, a line each, until the summary. The
+// script waits for the next manifest then, and starts the helper again for it.
 // Nothing but a POSIX shell and gzip is needed on the node. What the session reports is believed, the status with which
 // it ends is not: a session without a summary has an unknown outcome (execution.md 2.4).
 package remote
@@ -20,10 +21,25 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// Conn is what this package needs of a connection; [transport.Conn] has it.
-type Conn interface {
-	// Start starts a command through the login shell of the connection's user. The command ends when ctx does.
-	Start(ctx context.Context, command string) (transport.Session, error)
+// Link is a connection to a node, with the session on it that waits for another manifest. Close it.
+type Link struct {
+	transport.Conn
+	waiting *far // nil: none
+}
+
+// Close ends the session and the connection.
+func (l *Link) Close() error {
+	if f := l.take(); f != nil {
+		f.close()
+	}
+	return l.Conn.Close()
+}
+
+// take returns the session that waits, or nil.
+func (l *Link) take() *far {
+	f := l.waiting
+	l.waiting = nil
+	return f
 }
 
 // Converge runs a manifest on a node and calls each for every result, as it arrives and never concurrently. connection
@@ -35,10 +51,10 @@ type Conn interface {
 // what it did and to send its summary; if it does so, the error is nil and the rest of the items was reported as
 // skipped.
 func Converge(
-	ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, manifest converge.Manifest,
+	ctx context.Context, link *Link, connection site.Connection, helpers Helpers, manifest converge.Manifest,
 	each func(converge.Result),
 ) (converge.Summary, error) {
-	return standard.converge(ctx, conn, connection, helpers, manifest, each)
+	return standard.converge(ctx, link, connection, helpers, manifest, each)
 }
 
 // limits are the times that a session may take; tests shorten them.
@@ -54,19 +70,42 @@ var standard = limits{
 }
 
 func (l limits) converge(
-	ctx context.Context, conn Conn, connection site.Connection, helpers Helpers, manifest converge.Manifest,
+	ctx context.Context, link *Link, connection site.Connection, helpers Helpers, manifest converge.Manifest,
 	each func(converge.Result),
 ) (converge.Summary, error) {
 	body, err := json.Marshal(manifest)
 	if err != nil {
 		return converge.Summary{}, failed(converge.CodeProtocol, "the manifest cannot be encoded: %v", err)
 	}
+	f := link.take()
+	if f != nil && f.begin(ctx, f.wake) != nil { // another session says what is wrong
+		f.close()
+		f = nil
+	}
+	if f == nil {
+		if f, err = l.open(ctx, link.Conn, connection, helpers); err != nil {
+			return converge.Summary{}, err
+		}
+	}
+	most := len(manifest.Items)
+	if manifest.TearDown || manifest.Restore { // what they report is in the ledger
+		most = schema.MostResources
+	}
+	summary, err := f.work(ctx, body, most, each)
+	if f.waits {
+		link.waiting = f
+	} else {
+		f.close()
+	}
+	return summary, err
+}
+
+// open starts a session, and the helper in it.
+func (l limits) open(ctx context.Context, conn transport.Conn, connection site.Connection, helpers Helpers) (
+	*far, error) {
 	// The session outlives ctx by the grace, so it has a life of its own; until the helper runs there is nothing to be
 	// graceful about.
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	early := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
-
 	user := connection.User
 	if user == "" {
 		user = transport.DefaultUser
@@ -78,24 +117,33 @@ func (l limits) converge(
 	if f.sudo && f.password != "" {
 		f.prompt = "slipway-" + rand.Text() + ":"
 	}
-	if f.session, err = conn.Start(life, helpers.command(f.mark, f.sudo, f.prompt)); err != nil {
-		early()
-		return converge.Summary{}, unstarted(err)
+	err := f.begin(ctx, func() (err error) {
+		f.session, err = conn.Start(life, helpers.command(f.mark, f.sudo, f.prompt))
+		return err
+	})
+	if f.session == nil {
+		end(nil)
+	} else if err != nil {
+		f.close()
 	}
-	f.listen()
-	defer f.close()
-	if err := f.bootstrap(ctx); err != nil {
-		early()
-		return converge.Summary{}, unstarted(err)
+	return f, err
+}
+
+// begin starts the session, or wakes it, with start, and returns when the helper waits for a manifest.
+func (f *far) begin(ctx context.Context, start func() error) error {
+	early := context.AfterFunc(ctx, func() { f.end(context.Cause(ctx)) })
+	err := start()
+	if err == nil {
+		f.listen()
+		err = f.bootstrap(ctx)
 	}
-	if !early() {
-		return converge.Summary{}, f.lost()
+	switch {
+	case !early() && err == nil:
+		return f.lost()
+	case err != nil:
+		return unstarted(err)
 	}
-	most := len(manifest.Items)
-	if manifest.TearDown || manifest.Restore { // what they report is in the ledger
-		most = schema.MostResources
-	}
-	return f.work(ctx, body, most, each)
+	return nil
 }
 
 // unstarted marks the error of a connection that broke before the helper had the manifest.

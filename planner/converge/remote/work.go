@@ -94,6 +94,11 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 			return converge.Summary{}, f.unsaid()
 		case err != nil:
 			return converge.Summary{}, f.lost()
+		case bytes.HasSuffix(line, []byte(f.mark+" "+saysAgain)):
+			fed()
+			f.feeding.Wait()
+			_ = f.session.Stdin().Close()
+			return converge.Summary{}, f.lost()
 		case len(line) == 0:
 			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent an empty line, which is not a message")
 		}
@@ -147,11 +152,10 @@ func flood(format string, args ...any) error {
 		"of slipway's helper", args...)
 }
 
-// feed sends the manifest, then signs of life, until the work is over or ctx ends; then it closes the helper's input. A
-// write that fails shows as the end of the session.
+// feed sends the manifest, then signs of life, until the work is over or ctx ends; in the latter case it closes the
+// helper's input. A write that fails shows as the end of the session.
 func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 	in := f.session.Stdin()
-	defer in.Close()
 	if _, err := in.Write(append(body, '\n')); err != nil {
 		return
 	}
@@ -165,6 +169,8 @@ func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 			}
 		case <-ctx.Done():
 			_, _ = io.WriteString(in, converge.SessionEnd) // without it, the helper takes this side for gone
+			f.ended = true
+			_ = in.Close()
 			return
 		case <-over:
 			return
@@ -176,11 +182,20 @@ func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 // that breaks now, takes anything from the summary.
 func (f *far) judge(s converge.Summary) (converge.Summary, error) {
 	done := f.within(f.grace)
-	// What follows is not from the helper, but from a job of a login script, say.
-	if _, err := io.Copy(io.Discard, io.LimitReader(f.out, noise)); err == nil {
-		_ = f.finish()
+	f.feeding.Wait()
+	again := false
+	if !f.ended {
+		line, err := f.line(noise)
+		again = err == nil && string(line) == f.mark+" "+saysAgain
 	}
-	done()
+	if !again {
+		_ = f.session.Stdin().Close()
+		// What follows is not from the helper, but from a job of a login script, say.
+		if _, err := io.Copy(io.Discard, io.LimitReader(f.out, noise)); err == nil {
+			_ = f.finish()
+		}
+	}
+	f.waits = done() && again
 	switch {
 	case len(s.Ledger) > schema.MostResources:
 		return converge.Summary{}, tooMany()

@@ -91,7 +91,7 @@ i=0; while [ $i -lt 400 ]; do cat ` + line + `; i=$((i+1)); done
 		c.Items = append(c.Items, c.Items[0])
 	}
 	var most uint64
-	_, err := n.limits.converge(t.Context(), n.conn, n.connection, n.helpers(script), c, func(converge.Result) {
+	_, err := n.limits.converge(t.Context(), n.on(n.conn), n.connection, n.helpers(script), c, func(converge.Result) {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		most = max(most, m.HeapAlloc)
@@ -122,7 +122,7 @@ func TestResultsComeAsTheyAreKnown(t *testing.T) {
 	go_ := filepath.Join(filepath.Dir(n.bin), "go") // the second result waits for the first to have been seen
 	script := "read -r c\n" + result + "\nwhile ! [ -e " + go_ + " ]; do sleep 0.01; done\n" + result + "\n" + summary
 	count := 0
-	_, err := n.limits.converge(t.Context(), n.conn, n.connection, n.helpers(script), manifest(), func(converge.Result) {
+	_, err := n.limits.converge(t.Context(), n.on(n.conn), n.connection, n.helpers(script), manifest(), func(converge.Result) {
 		if count++; count == 1 {
 			if err := os.WriteFile(go_, nil, 0o600); err != nil {
 				t.Error(err)
@@ -149,7 +149,7 @@ func (n *node) during(script string, what func(cancel func())) (converge.Summary
 	ctx, cancel := context.WithCancel(n.t.Context())
 	defer cancel()
 	count := 0
-	s, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(script), manifest(), func(converge.Result) {
+	s, err := n.limits.converge(ctx, n.on(n.conn), n.connection, n.helpers(script), manifest(), func(converge.Result) {
 		if count++; count == 1 {
 			what(cancel)
 		}
@@ -206,7 +206,7 @@ func TestTheContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		ends(t, n, func() error {
-			_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(result+"\nexec sleep 1000"), large, func(converge.Result) {
+			_, err := n.limits.converge(ctx, n.on(n.conn), n.connection, n.helpers(result+"\nexec sleep 1000"), large, func(converge.Result) {
 				n.server.Mute(true)
 				cancel()
 			})
@@ -252,7 +252,7 @@ func TestTheContextEnds(t *testing.T) {
 				}
 			}
 		}()
-		_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(good), manifest(), func(converge.Result) {})
+		_, err := n.limits.converge(ctx, n.on(n.conn), n.connection, n.helpers(good), manifest(), func(converge.Result) {})
 		// It is the transport's error when its answer to the start was still under way.
 		if err == nil || !strings.Contains(err.Error(), "given up") || !strings.Contains(err.Error(), "context canceled") {
 			t.Errorf("error is %v", err)
@@ -262,7 +262,7 @@ func TestTheContextEnds(t *testing.T) {
 		n := newNode(t, sshtest.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err := n.limits.converge(ctx, n.conn, n.connection, n.helpers(good), manifest(), func(converge.Result) {})
+		_, err := n.limits.converge(ctx, n.on(n.conn), n.connection, n.helpers(good), manifest(), func(converge.Result) {})
 		if err == nil {
 			t.Error("no error")
 		}
@@ -284,7 +284,7 @@ func TestSecretsStayOutOfTheCommand(t *testing.T) {
 	yes := true
 	n.program("sudo", asks)
 	n.connection.Sudo, n.connection.SudoPassword = &yes, "se same"
-	if _, err := n.limits.converge(t.Context(), spy, n.connection, n.helpers(good), manifest(), func(converge.Result) {}); err != nil {
+	if _, err := n.limits.converge(t.Context(), n.on(spy), n.connection, n.helpers(good), manifest(), func(converge.Result) {}); err != nil {
 		t.Fatal(err)
 	}
 	if spy.command == "" || strings.Contains(spy.command, "se same") || strings.Contains(spy.command, "it's") {
