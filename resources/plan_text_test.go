@@ -3,6 +3,7 @@ package resources_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +57,10 @@ func (c *commandLine) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	if binary == "" {
 		binary = "terraform"
 	}
-	cmd := exec.CommandContext(c.t.Context(), binary, args...)
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	c.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.WaitDelay = 10 * time.Second // of what it started
 	cmd.Dir = c.dir
 	cmd.Env = append(os.Environ(), "TF_CLI_CONFIG_FILE="+os.Getenv("SLIPWAY_MIRROR"), "TF_IN_AUTOMATION=1", "CHECKPOINT_DISABLE=1",
 		"SLIPWAY_KEY="+key)
@@ -64,6 +68,9 @@ func (c *commandLine) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	return cmd, &out
 }
+
+// patience is how long a test waits for what a run does, also on a machine that is short of everything.
+const patience = 4 * time.Minute
 
 // run runs a command, which must end with a status, and returns what it prints.
 func (c *commandLine) run(status int, args ...string) string {
@@ -649,7 +656,9 @@ func (s *sandbox) waiting() string {
 	if err != nil || watch.Start() != nil {
 		s.t.Fatal(err)
 	}
+	limit := time.AfterFunc(patience, func() { _ = watch.Process.Kill() })
 	defer func() {
+		limit.Stop()
 		_ = watch.Process.Kill()
 		_ = watch.Wait()
 	}()
@@ -659,7 +668,7 @@ func (s *sandbox) waiting() string {
 			return found[1]
 		}
 	}
-	s.t.Fatal("the run did not wait for approval")
+	s.t.Fatalf("the run did not wait for approval within %s:\n%s", patience, s.companion(0, "report"))
 	return ""
 }
 
