@@ -143,9 +143,9 @@ func newWorker(environment Environment, j *journalFlags) *cobra.Command {
 			e := &engine.Engine{Journals: journals,
 				Executor: func() rollout.Executor { return client.Executor(journals) },
 				Caller:   controller.New(controller.Options{}), Now: time.Now}
-			w.Perform = func(ctx context.Context, site, id string, again bool,
+			w.Perform = func(ctx context.Context, site, id, saved string,
 				drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error {
-				return e.Host(ctx, site, id, again, drive)
+				return e.Host(ctx, site, id, saved, drive)
 			}
 		}
 		if listen != "" {

@@ -42,7 +42,10 @@ type Manifest struct {
 	Protocol int    `json:"protocol"`
 	Site     string `json:"site"` // ledger entries belong to a site
 	Run      string `json:"run"`  // the run's id, recorded in the ledger
-	Mode     Mode   `json:"mode"`
+	// Session identifies the session in its run, for who executes it elsewhere and may be asked for it again; empty: it is
+	// not asked for again. The node does not get it.
+	Session string `json:"-"`
+	Mode    Mode   `json:"mode"`
 	// Owner is the lineage of the state that has the site; empty for Terraform's, which takes any site over. The ledger
 	// says whose a site is: a session on a node where it is another's ends with [CodeOwner] before anything is touched,
 	// unless TakeOver names that owner ([Terraform] for a site without one).

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -41,6 +42,7 @@ type application struct {
 	prior   *Prior
 	past    State // what is remembered, with what is applied by the nodes' present names
 	options rollout.Options
+	opening opening
 
 	called  map[resource.ID]string // what is applied on the controller, after the run
 	moving  map[string]bool        // services that were between two states when the run started
@@ -59,7 +61,11 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, r *run,
 	drive func(context.Context, *rollout.Hosted) error) Outcome {
 	var out Outcome
-	planned, errs := plan(prior, s, how.Settings, e.Now())
+	began := opening{Now: e.Now()}
+	if r != nil && r.resumed != nil {
+		began = r.resumed.opening
+	}
+	planned, errs := plan(prior, s, how.Settings, began.Now)
 	if planned == nil {
 		out.errs(errs.Errors())
 		return out
@@ -81,7 +87,7 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 		}
 		return e.handOver(ctx, prior, s, how, planned)
 	}
-	a := &application{Planned: planned, engine: e, how: how, prior: prior, run: r}
+	a := &application{Planned: planned, engine: e, how: how, prior: prior, run: r, opening: began}
 	if prior != nil {
 		a.past = prior.State
 	}
@@ -92,7 +98,6 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 	}
 	executor := rollout.Executor(secretive{e.Executor(), how.Secrets})
 	a.options = a.rolloutOptions(executor)
-	a.options.Drive = drive
 	running := ctx
 	surveying, stop := context.WithCancel(ctx) // nodes that are slow to answer are waited for where they are worked on
 	defer stop()
@@ -114,6 +119,10 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 			running = interrupted(ctx)
 		}
 	}
+	if out.add(a.handTo(drive)); out.Failed() {
+		_ = executor.Close() // nothing is lost
+		return out
+	}
 	a.options.Unsure, a.options.Protection = a.Unsure, how.Protection
 	a.options.TornDown = how.Protection.TornDownOf(a.Losses().Nodes)
 	out.add(a.recordServices(ctx, services.CurrentRevisions(a.past.Services), nil))
@@ -123,12 +132,13 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 	var passes Messages
 	a.options.Next = a.passes(ctx, &passes)
 	report, err := rollout.Run(running, a.Deployed, todo, a.options)
+	a.repeats = false
 	if err != nil {
 		report.Status = rollout.StatusFailed
 		out.fail("The run was stopped", "%v", err)
 	}
 	if a.ended == 0 { // nothing was run
-		a.options.Next(report, report)
+		a.options.Next(report, report, e.Now())
 	}
 	out.add(passes)
 
@@ -166,6 +176,9 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 // start starts the run in the journal, and returns the services that the journal has. Services that changed since the
 // plan are refused, also those that another run changed while this one waited for the site.
 func (a *application) start(ctx context.Context) (journaled []services.Revision, m Messages) {
+	if a.run != nil && a.resumed != nil {
+		return a.opening.Journaled, nil
+	}
 	journaled, err := a.engine.journaled(ctx, a.Site.Name)
 	if err != nil {
 		m.fail("The journal cannot be opened", "%v\n\nNo node was touched.", err)
@@ -176,6 +189,7 @@ func (a *application) start(ctx context.Context) (journaled []services.Revision,
 			return nil, m
 		}
 	}
+	a.opening.Journaled = journaled
 	if a.run != nil {
 		return journaled, m
 	}
@@ -223,7 +237,7 @@ func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options 
 // goes than protect allows.
 func (a *application) goOn(ctx context.Context, journaled []services.Revision) (refused *Message) {
 	again := *a.Planned
-	now := a.engine.Now()
+	now := a.opening.Now
 	if inventory := (services.Inventory{}).Merge(journaled); len(inventory.Records)+len(inventory.Former) > 0 {
 		if errs := again.make(inventory, now); len(errs.Errors()) > 0 {
 			// What is wanted cannot follow on what was left: it starts anew, and what was left goes.
@@ -233,24 +247,14 @@ func (a *application) goOn(ctx context.Context, journaled []services.Revision) (
 			}
 		}
 	}
-	left := planner.Applied{}
-	options := a.options
-	options.Prepared = rollout.Prepared(a.Plan)
-	surveys := rollout.Survey(ctx, a.Site.Nodes, nil, a.Site.Name, options)
-	for node, found := range surveys {
-		// One that cannot be read now fails where it is worked on; what one has that answers later is in the next plan.
-		switch {
-		case len(found.Ledger) > 0:
-			left[node] = found.Ledger
-		case found.Error != nil && options.Prepared[node] && slices.ContainsFunc(a.how.Replaced,
-			func(n site.Node) bool { return n.Name == node }):
-			left[node] = unknownLedger()
-		}
+	if a.resumed == nil {
+		a.look(ctx)
 	}
+	left := a.opening.Left
 	if a.prior == nil { // a check that follows an import took them over
 		a.past.Applied = left
 	}
-	if owned := refusals(surveys); owned != "" {
+	if owned := a.opening.Owned; owned != "" {
 		return &Message{Summary: ownedElsewhere, Detail: owned + "\n\nNothing was touched."}
 	}
 	if len(left) > 0 {
@@ -272,6 +276,25 @@ func (a *application) goOn(ctx context.Context, journaled []services.Revision) (
 		"\n\nThe ledgers of the nodes have it from an earlier run, so that the plan could not show it. Nothing was touched."}
 }
 
+// look notes what the ledgers of the nodes have, and on which of them the site is that of another state.
+func (a *application) look(ctx context.Context) {
+	left := planner.Applied{}
+	options := a.options
+	options.Prepared = rollout.Prepared(a.Plan)
+	surveys := rollout.Survey(ctx, a.Site.Nodes, nil, a.Site.Name, options)
+	for node, found := range surveys {
+		// One that cannot be read now fails where it is worked on; what one has that answers later is in the next plan.
+		switch {
+		case len(found.Ledger) > 0:
+			left[node] = found.Ledger
+		case found.Error != nil && options.Prepared[node] && slices.ContainsFunc(a.how.Replaced,
+			func(n site.Node) bool { return n.Name == node }):
+			left[node] = unknownLedger()
+		}
+	}
+	a.opening.Left, a.opening.Owned = left, refusals(surveys)
+}
+
 // interrupted returns a context that has ended, with the values of ctx.
 func interrupted(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
@@ -281,17 +304,18 @@ func interrupted(ctx context.Context) context.Context {
 
 // passes returns what plans the next pass of a run, as long as lifecycles of services ask for it: a rollback, a second
 // step of a removal. What goes wrong is added to m.
-func (a *application) passes(ctx context.Context, m *Messages) func(last, whole rollout.Report) *rollout.Pass {
+func (a *application) passes(ctx context.Context, m *Messages) func(last, whole rollout.Report,
+	now time.Time) *rollout.Pass {
 	p, owners := a.Plan, a.Owners
 	var again map[string]bool
-	return func(last, whole rollout.Report) *rollout.Pass {
+	return func(last, whole rollout.Report, now time.Time) *rollout.Pass {
 		done := p.Part(last.Did())
 		a.did = append(a.did, done.Lines()...)
 		if a.ended++; a.ended == 1 {
 			a.removed = done.Losses(a.Applied, nil)
 		}
 		var errs invalid.Errors
-		again, errs = a.transfer(p, last, owners, again)
+		again, errs = a.transfer(p, last, owners, again, now)
 		m.errs(errs)
 		a.called = p.Called(a.called, last.Callbacks)
 		if len(again) == 0 || last.Status == rollout.StatusInterrupted || last.Status == rollout.StatusPaused ||
@@ -330,7 +354,7 @@ func (a *application) passes(ctx context.Context, m *Messages) func(last, whole 
 // made for some services only, those concerned, says nothing of the others; nil: it was made for all. A service of
 // which tasks wait for approval waits, too, unless it failed.
 func (a *application) transfer(p *planner.Plan, report rollout.Report, owners planner.Owners,
-	concerned map[string]bool) (map[string]bool, invalid.Errors) {
+	concerned map[string]bool, now time.Time) (map[string]bool, invalid.Errors) {
 	outcomes := make(map[string]services.Outcome)
 	for _, name := range a.Services.State().Names() {
 		if concerned != nil && !concerned[name] {
@@ -350,7 +374,7 @@ func (a *application) transfer(p *planner.Plan, report rollout.Report, owners pl
 			outcomes[name] = services.Outcome{Outcome: lifecycle.Waiting}
 		}
 	}
-	again := a.Services.Conclude(outcomes, a.engine.Now())
+	again := a.Services.Conclude(outcomes, now)
 	return again, a.Services.Errors()
 }
 

@@ -5,20 +5,40 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
 // Drive drives the machine of a run to its end, see [rollout.Hosted]. lost is closed when another process goes on with
 // the run.
 type Drive func(ctx context.Context, h *rollout.Hosted, lost <-chan struct{}) error
 
-// Host executes a run that was handed over, in this process, and records its outcome. Who did so before is fenced off.
-// With again, another process had the run before: what it did is read from the journal and the nodes' ledgers, and the
-// rest is planned anew. It does nothing for a run that has ended.
-func (e *Engine) Host(ctx context.Context, siteName, id string, again bool, drive Drive) error {
+// opening is what a run starts with that another process could not find out again.
+type opening struct {
+	Now       time.Time           // when it was planned
+	Plan      string              // digest
+	Journaled []services.Revision // services that the journal had
+	Left      planner.Applied     // what earlier runs left on nodes, where no prior state has it
+	Owned     string              // why nothing may be touched: nodes are those of another state
+}
+
+// resumed is a run that another process began.
+type resumed struct {
+	opening opening
+	saved   []rollout.Saved
+	at      string // address of the last one
+	begun   map[string]bool
+}
+
+// Host executes a run that was handed over, in this process, and records its outcome. Who did so before is fenced off:
+// the run goes on from what that process saved up to the address saved; empty: nothing was done yet. For a run that has
+// ended it does nothing.
+func (e *Engine) Host(ctx context.Context, siteName, id, saved string, drive Drive) error {
 	store, err := e.Journals.OpenExisting(ctx, siteName)
 	if err != nil {
 		return err
@@ -37,7 +57,7 @@ func (e *Engine) Host(ctx context.Context, siteName, id string, again bool, driv
 	}
 	r, m := e.entered(ctx, about, store, writer)
 	r.hosted = true
-	out := e.host(ctx, r, about, again, func(ctx context.Context, h *rollout.Hosted) error {
+	out := e.host(ctx, r, about, saved, func(ctx context.Context, h *rollout.Hosted) error {
 		return drive(ctx, h, writer.Lost())
 	})
 	select {
@@ -62,7 +82,7 @@ func (e *Engine) Host(ctx context.Context, siteName, id string, again bool, driv
 }
 
 // host executes the run.
-func (e *Engine) host(ctx context.Context, r *run, about journal.Run, again bool,
+func (e *Engine) host(ctx context.Context, r *run, about journal.Run, saved string,
 	drive func(context.Context, *rollout.Hosted) error) (out Outcome) {
 	text, err := r.store.Blob(ctx, about.ID, about.Request)
 	var asked request
@@ -81,36 +101,69 @@ func (e *Engine) host(ctx context.Context, r *run, about journal.Run, again bool
 		out.fail("The request of the run cannot be read", "%v. No node was touched.", err)
 		return out
 	}
-	prior := asked.Prior
-	if again {
-		how.Digest = "" // what is left is planned
-		if prior != nil {
-			prior = e.left(ctx, *prior, s.Name, asked)
+	if saved != "" {
+		if r.resumed, err = r.resume(ctx, saved); err != nil {
+			r.report = fmt.Sprintf("the run cannot go on: %v", err)
+			out.fail("The run cannot go on", "%v. What it did is in the ledgers of the nodes; the next plan shows the rest.", err)
+			return out
 		}
+		r.repeats = true
 	}
-	return e.apply(ctx, prior, s, how, r, drive)
+	return e.apply(ctx, asked.Prior, s, how, r, drive)
 }
 
-// left returns what a run goes on from that another process began.
-func (e *Engine) left(ctx context.Context, prior Prior, siteName string, asked request) *Prior {
-	known, _, _ := e.Adopt(ctx, siteName, prior.State)
-	prior.State = known
-	s, how, err := asked.run()
+// resume reads what another process saved of the run.
+func (r *run) resume(ctx context.Context, saved string) (*resumed, error) {
+	out := &resumed{at: saved, begun: map[string]bool{}}
+	var err error
+	out.saved, err = rollout.LoadSaved(saved, func(address string) ([]byte, error) {
+		return r.store.Blob(ctx, r.id, address)
+	})
+	if err == nil {
+		err = resource.Decode(out.saved[0].Opening, &out.opening)
+	}
 	if err != nil {
-		return &prior // reported before
+		return nil, err
 	}
-	found := e.Check(ctx, known, s, Inspection{Settings: how.Settings, Parallelism: how.Parallelism})
-	if found.Done {
-		prior.State, prior.Unreachable = found.State, found.Unreachable
-		drift := DriftOf(found.Drift)
-		for node, items := range prior.Drift {
-			if drift[node] == nil && drift != nil {
-				drift[node] = items
-			}
+	events, err := r.store.AllEvents(ctx, r.id, journal.RunStarted, journal.TaskStarted)
+	for _, e := range events {
+		if e.Kind == journal.RunStarted { // another pass
+			clear(out.begun)
+			continue
 		}
-		if drift != nil {
-			prior.Drift = drift
-		}
+		out.begun[rollout.Began(e.Event)] = true
 	}
-	return &prior
+	return out, err
+}
+
+// handTo lets drive drive the machine of the run, so that another process can go on with it; nil: this process does.
+func (a *application) handTo(drive func(context.Context, *rollout.Hosted) error) (m Messages) {
+	if drive == nil {
+		return nil
+	}
+	o := &a.options
+	o.Keep = func(ctx context.Context, content []byte) (string, error) {
+		addresses, err := a.writer.Put(ctx, journal.Blob{Content: content})
+		if err != nil {
+			return "", err
+		}
+		return addresses[0], nil
+	}
+	o.Drive = func(ctx context.Context, h *rollout.Hosted) error {
+		a.repeats = false
+		return drive(ctx, h)
+	}
+	if r := a.resumed; r != nil {
+		if o.Saved, o.SavedAt, o.Begun = r.saved, r.at, r.begun; r.opening.Plan != a.Plan.Digest {
+			m.fail("The run cannot go on", "Another version of slipway planned it, and this one plans something else. What it did is "+
+				"in the ledgers of the nodes; the next plan shows the rest.")
+		}
+		return m
+	}
+	a.opening.Plan = a.Plan.Digest
+	var err error
+	if o.Opening, err = json.Marshal(a.opening); err != nil {
+		m.fail("The run cannot be handed over", "%v", err)
+	}
+	return m
 }

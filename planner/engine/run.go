@@ -28,6 +28,8 @@ type run struct {
 	// hosted says that the run was handed over: Host records its end, which finish notes.
 	hosted         bool
 	status, report string
+	resumed        *resumed // nil: no other process had it before
+	repeats        bool     // it does again what another process did and recorded
 }
 
 // start opens the journal of a site and takes the site's lease. p is nil when no plan is run.
@@ -138,6 +140,9 @@ func (r *run) recordServices(ctx context.Context, revisions []services.Revision,
 			Ignored: e.Step == lifecycle.Ignored, Correlation: e.Correlation, Severity: int(e.Severity),
 			IsError: e.Error,
 		}
+	}
+	if r.repeats {
+		return nil
 	}
 	err := r.writer.RecordServices(ctx, revisions, lines)
 	switch {

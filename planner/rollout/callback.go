@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,18 +13,22 @@ import (
 )
 
 // callback runs one callback. A tolerated failure is a warning.
-func (d *driver) callback(ctx context.Context, s session) func() run.Result {
+func (d *driver) callback(ctx context.Context, s session) *sessionEnd {
 	planned := s.tasks[0]
 	t, err := d.resolve(planned, s.values)
 	if err != nil {
-		return func() run.Result { return d.callbackFailed(s, planned, err) }
+		return &sessionEnd{Err: err}
+	}
+	if d.begun(s) {
+		return &sessionEnd{Called: true, Err: errors.New("the worker that called it is gone, so that nobody knows what it " +
+			"did, and it is not called again in this run")}
 	}
 	e := journal.Event{
 		Kind: journal.TaskStarted, Group: s.Group, Phase: s.Phase, Node: s.Node, Action: string(t.Action),
 		Resource: string(taskID(planned)), Service: planned.Service,
 	}
 	if err := d.log.record(e); err != nil {
-		return func() run.Result { return run.Result{Outcome: run.NotStarted} }
+		return &sessionEnd{Status: run.NotStarted}
 	}
 	begin := d.Now()
 	values, err := d.Caller.Call(ctx, t)
@@ -35,27 +40,35 @@ func (d *driver) callback(ctx context.Context, s session) func() run.Result {
 		e.Status, e.Message = string(converge.Failed), err.Error()
 	}
 	d.log.append(e)
-	return func() run.Result {
-		d.called(planned, t, values, err)
-		switch {
-		case err == nil:
-			return run.Result{Outcome: run.Succeeded}
-		case d.cancellation.running.Err() != nil:
-			return run.Result{Outcome: run.GivenUp}
-		}
-		return d.callbackFailed(s, planned, err)
+	return &sessionEnd{Called: true, Digest: t.Digest, Values: values, Err: err}
+}
+
+// calledBack takes the end of a callback.
+func (d *driver) calledBack(s session, e *sessionEnd) run.Result {
+	planned := s.tasks[0]
+	if e.Called {
+		d.called(planned, e)
 	}
+	switch {
+	case e.Status == run.NotStarted:
+		return run.Result{Outcome: run.NotStarted}
+	case e.Err == nil:
+		return run.Result{Outcome: run.Succeeded}
+	case e.Called && e.GaveUp:
+		return run.Result{Outcome: run.GivenUp}
+	}
+	return d.callbackFailed(s, planned, e.Err)
 }
 
 // called records how a callback ended, which may have had an effect. One that failed on any of its nodes has failed.
-func (d *driver) called(planned, t task.Task, values map[string]any, err error) {
-	if d.callFailed[planned.Name] = d.callFailed[planned.Name] || err != nil; d.callFailed[planned.Name] {
+func (d *driver) called(planned task.Task, e *sessionEnd) {
+	if d.callFailed[planned.Name] = d.callFailed[planned.Name] || e.Err != nil; d.callFailed[planned.Name] {
 		d.report.Callbacks[planned.Name] = ""
 	} else {
-		d.report.Callbacks[planned.Name] = t.Digest
+		d.report.Callbacks[planned.Name] = e.Digest
 	}
-	if err == nil && len(values) > 0 {
-		d.report.Values = d.report.Values.with(t, values)
+	if e.Err == nil && len(e.Values) > 0 {
+		d.report.Values = d.report.Values.with(planned, e.Values)
 	}
 }
 

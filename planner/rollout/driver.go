@@ -48,12 +48,13 @@ type driver struct {
 	removed      map[string]TearDownNode
 	actionsKnown map[string]bool // nodes whose ledger has their actions
 	callFailed   map[string]bool // callbacks by name
+	repeats      bool            // it does again what another process kept of the run
 }
 
-// ending is the end of a session. take brings it into the report and the journal.
+// ending is the end of a session that take has not brought into the report and the journal yet.
 type ending struct {
-	id   run.ID
-	take func() run.Result
+	session session
+	end     *sessionEnd
 }
 
 // loss is a session that was lost before it started anything, and waits to learn whether it is tried again.
@@ -70,6 +71,8 @@ func newDriver(ctx context.Context, siteName string, o Options) *driver {
 	}
 	d.lose = func(l loss) { d.losses <- l }
 	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Lost, o.Now, d.cancellation.abort)
+	d.repeats = len(o.Saved) > 0
+	d.log.mute(d.repeats)
 	d.reset()
 	return d
 }
@@ -133,7 +136,7 @@ func (d *driver) event() run.Event {
 	if d.next.Kind == "" {
 		select {
 		case e := <-d.endings:
-			d.next = run.Event{Kind: run.Ended, ID: e.id, Result: e.take().Bounded()}
+			d.next = run.Event{Kind: run.Ended, ID: e.session.ID, Result: d.take(e.session, e.end).Bounded()}
 		case l := <-d.losses:
 			d.next, d.lost[l.id] = run.Event{Kind: run.Lost, ID: l.id}, l
 		case <-d.wake:
@@ -201,7 +204,7 @@ func (d *driver) execute(c run.Command) {
 		return
 	case run.NextPass:
 		d.passOver(c.Report)
-		d.next = d.nextPass(c)
+		d.next = d.nextPass(c, nil, d.Now())
 		return
 	case run.Fail:
 		d.failed(c, cmp.Or(c.Err, d.Machines.refusal(c.Node)))
@@ -262,6 +265,8 @@ type session struct {
 	tasks  []task.Task
 	begins []resource.ID // actions that it starts in the ledger
 	values Values        // what callbacks have returned by now; not changed
+	// restored: another process started it, and may have begun it
+	restored bool
 }
 
 // prepared returns a session or a callback that is to start.
@@ -288,8 +293,8 @@ func (d *driver) start(c run.Command) {
 	ctx, cancel := d.within(c, c.Until.Sub(d.Now()))
 	go func() {
 		defer cancel()
-		if take := d.runs(ctx, s); take != nil {
-			d.endings <- ending{c.ID, take}
+		if e := d.runs(ctx, s); e != nil {
+			d.endings <- ending{s, e}
 		}
 	}()
 }
@@ -307,8 +312,22 @@ func (d *driver) tasks(c run.Command) []task.Task {
 	return nil
 }
 
-// runs runs a session to its end; take is nil when it was lost before it started anything, and is tried again.
-func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
+// sessionEnd is what came of a session.
+type sessionEnd struct {
+	Outcome outcome        // of a session with a node
+	Status  run.Outcome    // of one without a node, or a tear-down
+	Called  bool           // the callback was called
+	Digest  string         // of the task of the callback, as it was called
+	Values  map[string]any // what it returned
+	Err     error          // why it failed, or why the tasks of a session cannot be resolved
+	// Removed are the nodes that are not torn down, or the one that was.
+	Removed map[string]TearDownNode
+	// GaveUp: running sessions were given up when the end was taken.
+	GaveUp bool
+}
+
+// runs runs a session to its end; nil: it was lost before it started anything, and is tried again.
+func (d *driver) runs(ctx context.Context, s session) *sessionEnd {
 	switch {
 	case s.Session.Kind == run.Separation:
 		return d.separation(ctx, s)
@@ -324,10 +343,7 @@ func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
 	planned := len(s.tasks)
 	warnings, err := d.resolveAll(&s)
 	if err != nil {
-		return func() run.Result {
-			d.failed(s.Command, err)
-			return run.Result{Outcome: run.Failed, Err: err}
-		}
+		return &sessionEnd{Err: err}
 	}
 	var o outcome
 	if planned > 0 && len(s.tasks) == 0 && d.rolling[s.Group] == nil { // none could be resolved, and all may fail
@@ -339,11 +355,40 @@ func (d *driver) runs(ctx context.Context, s session) (take func() run.Result) {
 		return nil
 	}
 	o.warnings = append(warnings, o.warnings...)
-	return func() run.Result { return d.ended(s, o) }
+	return &sessionEnd{Outcome: o}
+}
+
+// take brings the end of a session into the report and the journal.
+func (d *driver) take(s session, e *sessionEnd) run.Result {
+	e.GaveUp = e.GaveUp || d.cancellation.running.Err() != nil
+	switch {
+	case s.Session.Kind == run.Separation:
+		out := make(map[string]run.Removal, len(e.Removed))
+		for name, n := range e.Removed {
+			d.removed[name], out[name] = n, n.Status
+		}
+		return run.Result{Outcome: run.Succeeded, Decided: out}
+	case s.Session.Kind == run.TearDown:
+		for _, w := range e.Outcome.warnings {
+			d.warn("", s.Node, w)
+		}
+		d.removed[s.Node] = e.Removed[s.Node]
+		return e.Outcome.result(run.Result{Outcome: e.Status, Removal: e.Removed[s.Node].Status})
+	case s.Session.Kind == run.Soak:
+		return run.Result{Outcome: e.Status}
+	case s.ID.Purpose == run.UnlockAfter:
+		return d.unlocked(s, e.Outcome)
+	case s.ID.Purpose == run.Work && s.Session.Kind == run.Callback:
+		return d.calledBack(s, e)
+	case e.Err != nil:
+		d.failed(s.Command, e.Err)
+		return run.Result{Outcome: run.Failed, Err: e.Err}
+	}
+	return d.ended(s, e.Outcome, e.GaveUp)
 }
 
 // soak lets the time of a soak pass. It ends when the run is stopped.
-func (d *driver) soak(s session) func() run.Result {
+func (d *driver) soak(s session) *sessionEnd {
 	left := s.Until.Sub(d.Now())
 	d.log.append(journal.Event{Kind: journal.Note, Group: s.Group,
 		Message: fmt.Sprintf("%s soaks for %s", s.Text, left.Round(time.Second))})
@@ -351,9 +396,9 @@ func (d *driver) soak(s session) func() run.Result {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return func() run.Result { return run.Result{Outcome: run.Succeeded} }
+		return &sessionEnd{Status: run.Succeeded}
 	case <-d.cancellation.stopping.Done():
-		return func() run.Result { return run.Result{Outcome: run.NotStarted} }
+		return &sessionEnd{Status: run.NotStarted}
 	}
 }
 
@@ -390,7 +435,7 @@ func (d *driver) manifest(s session) converge.Manifest {
 }
 
 // ended takes the outcome of a session.
-func (d *driver) ended(s session, o outcome) run.Result {
+func (d *driver) ended(s session, o outcome, gaveUp bool) run.Result {
 	for _, w := range o.warnings {
 		d.warn(s.Group, s.Node, w)
 	}
@@ -418,7 +463,7 @@ func (d *driver) ended(s session, o outcome) run.Result {
 	switch {
 	case o.ok():
 		return result
-	case o.err != nil && (d.cancellation.running.Err() != nil || busy(o.err) && d.cancellation.stopped()):
+	case o.err != nil && (gaveUp || busy(o.err) && d.cancellation.stopped()):
 		result.Outcome = run.GivenUp
 	default:
 		result.Outcome = run.Failed
@@ -428,7 +473,7 @@ func (d *driver) ended(s session, o outcome) run.Result {
 }
 
 // unlock unlocks a node, also while the run is being stopped and after the time limit of its call.
-func (d *driver) unlock(ctx context.Context, s session) func() run.Result {
+func (d *driver) unlock(ctx context.Context, s session) *sessionEnd {
 	c := d.catalog(converge.Apply, nil)
 	c.Unlock = d.rolling[s.Group].Unlock
 	o := outcome{err: context.Cause(ctx)}
@@ -438,27 +483,30 @@ func (d *driver) unlock(ctx context.Context, s session) func() run.Result {
 	if o.again {
 		return nil
 	}
-	return func() run.Result {
-		for _, w := range o.warnings {
-			d.warn(s.Group, s.Node, w)
-		}
-		if o.err != nil && o.lock != run.IsStuck {
-			d.warn(s.Group, s.Node, fmt.Sprintf("node %q may stay locked: %s", s.Node, o.err))
-		}
-		d.actionsKnown[s.Node] = d.actionsKnown[s.Node] || o.begun
-		d.note(s.Node, func(r *NodeReport) {
-			if o.ledger != nil {
-				r.Ledger = o.ledger
-			}
-			if r.Error == nil {
-				r.Error = o.err
-			}
-		})
-		if o.err != nil {
-			return o.result(run.Result{Outcome: run.Failed, Sent: o.sent, Lock: o.lock})
-		}
-		return o.result(run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock})
+	return &sessionEnd{Outcome: o}
+}
+
+// unlocked takes the outcome of unlock.
+func (d *driver) unlocked(s session, o outcome) run.Result {
+	for _, w := range o.warnings {
+		d.warn(s.Group, s.Node, w)
 	}
+	if o.err != nil && o.lock != run.IsStuck {
+		d.warn(s.Group, s.Node, fmt.Sprintf("node %q may stay locked: %s", s.Node, o.err))
+	}
+	d.actionsKnown[s.Node] = d.actionsKnown[s.Node] || o.begun
+	d.note(s.Node, func(r *NodeReport) {
+		if o.ledger != nil {
+			r.Ledger = o.ledger
+		}
+		if r.Error == nil {
+			r.Error = o.err
+		}
+	})
+	if o.err != nil {
+		return o.result(run.Result{Outcome: run.Failed, Sent: o.sent, Lock: o.lock})
+	}
+	return o.result(run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock})
 }
 
 // complete brings the end of a run into the report.

@@ -17,6 +17,7 @@ type Hosted struct {
 
 	mu       sync.Mutex // guards the driver, but for what its sessions use at once
 	number   int        // of the last step
+	saved    string     // where what was saved last is
 	last     Stepped    // its answer
 	sessions map[run.ID]*hostedSession
 	persons  []run.Event // what persons have decided
@@ -32,7 +33,7 @@ type hostedSession struct {
 	begun bool
 	lost  chan struct{} // holds a token: it was lost before it started anything
 	ended chan struct{} // closed at its end
-	take  func() run.Result
+	end   *sessionEnd
 }
 
 // Step is what the driver of a machine wants done next.
@@ -52,6 +53,7 @@ type Stepped struct {
 	Twice           []string     // see [run.Event]
 	Planned         bool         // the next pass was planned: Program, or none follows
 	Program         *run.Program
+	Saved           string // where is what was saved with the step: another process goes on from there
 }
 
 // host lets o.Drive drive the machine.
@@ -59,7 +61,10 @@ func (d *driver) host(ctx context.Context) *run.Report {
 	h := &Hosted{driver: d, sessions: map[run.ID]*hostedSession{}, over: make(chan struct{}),
 		finished: make(chan struct{})}
 	d.lose = h.lose
-	err := d.Drive(ctx, h)
+	err := h.open()
+	if err == nil {
+		err = d.Drive(ctx, h)
+	}
 	close(h.over)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +101,7 @@ func (h *Hosted) Program() (run.Program, Stepped) {
 // state returns what counts before the results of sessions.
 func (h *Hosted) state() Stepped {
 	return Stepped{Now: h.Options.Now().UTC(), Twice: h.Machines.twice(), Stopped: h.cancellation.stopped(),
-		GaveUp: h.cancellation.running.Err() != nil}
+		GaveUp: h.cancellation.running.Err() != nil, Saved: h.saved}
 }
 
 // Run returns the id of the run.
@@ -118,30 +123,7 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	if s.Stop {
 		h.cancellation.stop(run.ErrInterrupted)
 	}
-	out := Stepped{}
-	for _, c := range s.Commands {
-		switch c.Kind {
-		case run.Start:
-			h.sessions[c.ID] = &hostedSession{session: h.prepared(c), limit: c.Until.Sub(s.At),
-				lost: make(chan struct{}, 1), ended: make(chan struct{})}
-		case run.NextPass:
-			h.passOver(c.Report)
-			e := h.nextPass(c)
-			out.Planned, out.Program = true, e.Program
-		case run.Finish:
-			if !h.program.Asks {
-				h.passOver(c.Report)
-			}
-			h.end = c.Report
-			close(h.finished)
-		case run.Wake: // the driver of the machine has its timer
-		case run.Retry:
-			h.execute(c)
-			delete(h.sessions, c.ID)
-		default:
-			h.execute(c)
-		}
-	}
+	k := Saved{Step: s, Time: h.Now()}
 	for _, id := range s.Ended {
 		started := h.sessions[id]
 		if started == nil {
@@ -152,21 +134,81 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 		default:
 			return Stepped{}, fmt.Errorf("the session %v has not ended", id)
 		}
-		delete(h.sessions, id)
-		out.Results = append(out.Results, started.take().Bounded())
+		k.Ends = append(k.Ends, started.end)
+	}
+	out, err := h.perform(&k)
+	if err != nil {
+		return Stepped{}, err
 	}
 	if err := h.log.record(); err != nil { // what was recorded is durable before a session starts
 		h.cancellation.abort(err)
 	}
+	k.Machines = h.Machines.drain()
+	if err := h.keep(k); err != nil {
+		h.cancellation.abort(fmt.Errorf("journal: a step of the run could not be kept, so the run was stopped: %w", err))
+	}
 	now := h.state()
-	out.Now, out.Twice, out.Stopped, out.GaveUp = now.Now, now.Twice, now.Stopped, now.GaveUp
+	out.Now, out.Twice, out.Stopped, out.GaveUp, out.Saved = now.Now, now.Twice, now.Stopped, now.GaveUp, now.Saved
 	h.number, h.last = s.Number, out
 	return out, nil
 }
 
+// perform executes the commands of a step and takes the ends of its sessions, also when another process did before.
+func (h *Hosted) perform(k *Saved) (out Stepped, err error) {
+	for _, c := range k.Step.Commands {
+		switch c.Kind {
+		case run.Start:
+			h.sessions[c.ID] = &hostedSession{session: h.prepared(c), limit: c.Until.Sub(k.Step.At),
+				lost: make(chan struct{}, 1), ended: make(chan struct{})}
+		case run.NextPass:
+			h.passOver(c.Report)
+			e := h.nextPass(c, k.Program, k.Time)
+			out.Planned, out.Program, k.Program = true, e.Program, e.Program
+		case run.Finish:
+			if !h.program.Asks {
+				h.passOver(c.Report)
+			}
+			if h.end = c.Report; !h.repeats {
+				close(h.finished)
+			}
+		case run.Wake: // the driver of the machine has its timer
+		case run.Retry, run.Settle:
+			if _, waits := h.lost[c.ID]; waits { // else another process had it, and whoever asks for its end runs it
+				h.execute(c)
+			}
+			if c.Kind == run.Retry {
+				delete(h.sessions, c.ID)
+			}
+		default:
+			h.execute(c)
+		}
+	}
+	for i, id := range k.Step.Ended {
+		started := h.sessions[id]
+		if started == nil {
+			return out, fmt.Errorf("no session %v was started", id)
+		}
+		delete(h.sessions, id)
+		out.Results = append(out.Results, h.take(started.session, k.Ends[i]).Bounded())
+	}
+	return out, nil
+}
+
+// ErrLeft means that a session goes on, and nobody waits for its end here.
+var ErrLeft = errors.New("this process ends, and does not wait for the session")
+
+// Calls reports whether a session is a callback, which this process runs itself.
+func (h *Hosted) Calls(id run.ID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.sessions[id]
+	return s != nil && s.Session.Kind == run.Callback && id.Purpose == run.Work
+}
+
 // Perform runs a session that a step started, and returns when it has ended, or was lost before it started anything.
-// The machine then decides whether it is tried again; when it is not, Perform returns its end.
-func (h *Hosted) Perform(id run.ID) (lost bool, err error) {
+// The machine then decides whether it is tried again; when it is not, Perform returns its end. When leave is closed it
+// returns [ErrLeft].
+func (h *Hosted) Perform(id run.ID, leave <-chan struct{}) (lost bool, err error) {
 	h.mu.Lock()
 	s := h.sessions[id]
 	if s == nil {
@@ -179,7 +221,7 @@ func (h *Hosted) Perform(id run.ID) (lost bool, err error) {
 		go func() {
 			defer close(s.ended)
 			defer cancel()
-			s.take = h.runs(ctx, s.session)
+			s.end = h.runs(ctx, s.session)
 		}()
 	}
 	h.mu.Unlock()
@@ -188,6 +230,8 @@ func (h *Hosted) Perform(id run.ID) (lost bool, err error) {
 		return true, nil
 	case <-s.ended:
 		return false, nil
+	case <-leave:
+		return false, ErrLeft
 	}
 }
 

@@ -18,7 +18,8 @@ type log struct {
 	failed   func(error) // called once, with the first error
 
 	mu      sync.Mutex
-	shown   int // bytes of the events of show
+	muted   bool // nothing is recorded: another process did
+	shown   int  // bytes of the events of show
 	waiting []journal.Event
 	reached chan struct{} // closed when everything waiting now is recorded or lost
 	err     error
@@ -71,6 +72,13 @@ func (l *log) show(e journal.Event) {
 	}
 }
 
+// mute lets nothing be recorded, or lets it again.
+func (l *log) mute(muted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.muted = muted
+}
+
 // record gives events to the writer, all in one call of the recorder, and returns when they are durable.
 func (l *log) record(events ...journal.Event) error {
 	<-l.add(events)
@@ -89,6 +97,11 @@ func (l *log) close() error {
 func (l *log) add(events []journal.Event) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.muted {
+		recorded := make(chan struct{})
+		close(recorded)
+		return recorded
+	}
 	for i := range events {
 		events[i].Time = l.now()
 	}

@@ -29,8 +29,9 @@ type Machines struct {
 	// silent are the nodes that have cost this apply the whole time to connect, or to be prepared, and did not answer:
 	// they are not prepared any more.
 	silent  map[string]error
-	under   map[string]*question // nodes that are being asked now
-	reached map[string]bool      // nodes that answered in a session
+	under   map[string]*question         // nodes that are being asked now
+	reached map[string]bool              // nodes that answered in a session
+	news    map[string]converge.Identity // of seen: those that drain has not returned
 }
 
 // question is a session that asks a node which machine it is.
@@ -83,6 +84,10 @@ func (m *Machines) record(node string, id converge.Identity, err error) {
 		return
 	}
 	m.seen[node] = id
+	if m.news == nil {
+		m.news = map[string]converge.Identity{}
+	}
+	m.news[node] = id
 	for _, other := range slices.Sorted(maps.Keys(m.seen)) {
 		if other != node && id.Same(m.seen[other]) {
 			m.duplicates[node], m.duplicates[other] = other, node

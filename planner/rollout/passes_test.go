@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -24,7 +25,7 @@ func TestFailureBudgetOfAllPasses(t *testing.T) {
 	fake.faults[at{"a", deploying}] = "item"
 	var statuses []rollout.Status
 	o := rollout.Options{Executor: fake, Recorder: diary, RunID: "r1", Parallelism: 1, Caller: &operator{}}
-	o.Next = func(last, whole rollout.Report) *rollout.Pass {
+	o.Next = func(last, whole rollout.Report, _ time.Time) *rollout.Pass {
 		statuses = append(statuses, last.Status)
 		if len(statuses) == 2 {
 			return nil

@@ -36,7 +36,7 @@ func TestResultOfSession(t *testing.T) {
 			if err != nil || last.Kind == run.Finish {
 				return err
 			}
-			if _, err := h.Perform(last.ID); err != nil {
+			if _, err := h.Perform(last.ID, nil); err != nil {
 				return err
 			}
 			n++

@@ -73,11 +73,20 @@ type Options struct {
 	TornDown   int
 	Protection planner.Protection
 	// Next plans what follows a pass of the run: a rollback of services, for example; nil: nothing. last is the report of
-	// that pass, and whole that of all passes.
-	Next func(last, whole Report) *Pass
+	// that pass, and whole that of all passes. Equal reports and times give equal plans.
+	Next func(last, whole Report, now time.Time) *Pass
 	// Drive drives the machine of the run to its end, see [Hosted]; nil: this package does. An error means that it could
 	// not, and ends the run.
 	Drive func(context.Context, *Hosted) error
+	// With Drive: Keep makes durable what another process needs to go on with the run ([Saved]), with Opening of the
+	// caller at its beginning, and returns its address. nil: no process can.
+	Keep    func(ctx context.Context, content []byte) (address string, err error)
+	Opening []byte
+	// Saved is what other processes kept of the run, oldest first, up to that at SavedAt: the run goes on from there.
+	// Begun has the sessions that they began in the pass that is under way ([Began]).
+	Saved   []Saved
+	SavedAt string
+	Begun   map[string]bool
 	// Resolve gives a task the values that it reads when its phase starts (litp.md 51): those that callbacks of this
 	// run yielded before. It is called for many tasks at once and must not change t or values; its error must not hold
 	// a value. nil: the plan has no such task.
@@ -151,6 +160,9 @@ func Run(ctx context.Context, s site.Site, p *planner.Plan, o Options) (Report, 
 	if err != nil {
 		return Report{}, err
 	}
+	if len(o.Saved) > 0 && o.Saved[0].Program != nil {
+		program = *o.Saved[0].Program
+	}
 	d := newDriver(ctx, s.Name, o)
 	d.begin(first, program)
 	end := d.drive()
@@ -198,7 +210,9 @@ func (d *driver) begin(pass Pass, program run.Program) {
 	d.log.append(journal.Event{Kind: journal.RunStarted,
 		Message: strings.TrimPrefix(pass.Purpose+": plan "+p.Digest, ": "), Output: outline(program)})
 	d.log.append(planned(p, program)...)
-	d.identify()
+	if !d.repeats {
+		d.identify()
+	}
 }
 
 // planned returns the events that record what a pass will do, so that who looks on sees all of it from the start.
@@ -253,14 +267,17 @@ func (d *driver) passOver(end *run.Report) {
 	}
 }
 
-// nextPass plans the pass that follows.
-func (d *driver) nextPass(c run.Command) run.Event {
+// nextPass plans the pass that follows; known is its program, when another process planned it.
+func (d *driver) nextPass(c run.Command, known *run.Program, now time.Time) run.Event {
 	e := run.Event{Kind: run.Planned, ID: c.ID}
-	next := d.Next(d.report, d.whole)
+	next := d.Next(d.report, d.whole, now)
 	if next == nil {
 		return e
 	}
 	program, err := d.compile(*next)
+	if known != nil {
+		program = *known
+	}
 	if err != nil {
 		d.refused, d.whole.Status = err, StatusFailed
 		return e

@@ -130,11 +130,13 @@ type stage struct {
 	report  rollout.Report
 	persons *persons // nil: nobody decides anything
 	drive   func(context.Context, *rollout.Hosted) error
+	known   map[string]converge.Identity // which machines nodes were before the run
 }
 
 // persons are what persons decide about a run.
 type persons struct {
 	from      time.Time
+	all       []journal.Recorded
 	decisions []journal.Recorded // with the time since from
 }
 
@@ -163,7 +165,7 @@ func decide(ts *testscript.TestScript, _ bool, args []string) {
 	if s.persons == nil {
 		s.persons = &persons{}
 	}
-	s.persons.decisions = append(s.persons.decisions, e)
+	s.persons.decisions, s.persons.all = append(s.persons.decisions, e), append(s.persons.all, e)
 }
 
 func on(ts *testscript.TestScript) *stage { return ts.Value(scene{}).(*stage) }
@@ -381,6 +383,7 @@ func (s *stage) bubble(args []string, work func(context.Context, rollout.Options
 	for name := range s.departed {
 		known[name] = s.fake.identity(cmp.Or(s.was[name], name))
 	}
+	s.known = known
 	o := rollout.Options{
 		Machines: rollout.NewMachines(known),
 		Executor: s.fake, Recorder: s.diary, RunID: s.run, Departed: s.departed, Caller: s.operator, Resolve: late, Drive: s.drive,
@@ -421,7 +424,14 @@ func apply(ts *testscript.TestScript, neg bool, args []string) {
 	s := on(ts)
 	var err error
 	s.bubble(args, func(ctx context.Context, o rollout.Options) {
+		var saved saves
+		if s.drive != nil {
+			o.Keep = saved.keep
+		}
 		s.report, err = rollout.Run(ctx, s.site, s.plan, o)
+		if s.drive != nil && err == nil {
+			s.repeat(context.WithoutCancel(ctx), o, saved)
+		}
 	})
 	fmt.Fprint(ts.Stdout(), s.report)
 	if err != nil {
@@ -430,6 +440,60 @@ func apply(ts *testscript.TestScript, neg bool, args []string) {
 	if (err != nil) != neg {
 		ts.Fatalf("apply: %v", err)
 	}
+}
+
+// saves are what a run saved.
+type saves [][]byte
+
+func (s *saves) keep(_ context.Context, content []byte) (address string, err error) {
+	*s = append(*s, content)
+	return strconv.Itoa(len(*s)), nil
+}
+
+// repeat lets another process do the steps of a run again that was over before it could be concluded: it has the same
+// report, asks no node, calls nothing, and records nothing but that it is another process.
+func (s *stage) repeat(ctx context.Context, o rollout.Options, saved saves) {
+	if s.persons != nil && slices.ContainsFunc(s.persons.all, func(e journal.Recorded) bool { return e.Action == journal.Cancel }) {
+		return // that it was cancelled, and why, the other process finds in the journal when it goes on
+	}
+	address := strconv.Itoa(len(saved))
+	var err error
+	o.Saved, err = rollout.LoadSaved(address, func(address string) ([]byte, error) {
+		n, err := strconv.Atoi(address)
+		return saved[n-1], err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	recorded := &diary{}
+	o.SavedAt, o.Executor, o.Caller, o.Recorder, o.Decisions = address, nobody{s.t}, nobody{s.t}, recorded, nil
+	o.Machines = rollout.NewMachines(s.known)
+	o.Drive = func(context.Context, *rollout.Hosted) error { return nil }
+	again, err := rollout.Run(ctx, s.site, s.plan, o)
+	if err != nil {
+		s.t.Error(err)
+	}
+	if got, want := fmt.Sprintf("%s%+v", again, again), fmt.Sprintf("%s%+v", s.report, s.report); got != want {
+		s.t.Errorf("the report of another process is\n%s\nwant\n%s", got, want)
+	}
+	if len(recorded.events) != 1 {
+		s.t.Errorf("another process recorded again: %+v", recorded.events)
+	}
+}
+
+// nobody may be asked for anything.
+type nobody struct{ t *testing.T }
+
+func (n nobody) Converge(context.Context, site.Node, converge.Manifest, func(converge.Result)) (converge.Summary, error) {
+	n.t.Error("a session runs once more")
+	return converge.Summary{}, nil
+}
+
+func (n nobody) Close() error { return nil }
+
+func (n nobody) Call(_ context.Context, t task.Task) (map[string]any, error) {
+	n.t.Errorf("the callback %s is called once more", t.Name)
+	return nil, nil
 }
 
 // nodes shows what the report holds of each node beyond what it tells people.

@@ -92,9 +92,11 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 		tolerated[resource.ID(e.Resource)] = t.Tolerate
 		services[resource.ID(e.Resource)] = t.Service
 	}
-	if err := d.log.record(begun...); err != nil {
-		o.err = err
-		return o
+	if !d.begun(st) {
+		if err := d.log.record(begun...); err != nil {
+			o.err = err
+			return o
+		}
 	}
 
 	var stay []string
@@ -202,8 +204,11 @@ func (d *driver) whenFree(ctx context.Context, st session, c converge.Manifest, 
 		stop = ctx
 	}
 	waiting := journal.Event{Group: st.Group, Phase: st.Phase, Node: n.Name}
+	tries := 0
 	return d.untilFree(ctx, stop, waiting, func() (converge.Summary, error) {
 		working := false
+		tries++
+		c.Session = fmt.Sprintf("%d/%d/%s/%d/%d", st.ID.Pass, st.ID.Session, st.ID.Purpose, st.ID.Attempt, tries)
 		summary, err := d.converge(ctx, n, c, func(r converge.Result) {
 			working = true
 			each(r)

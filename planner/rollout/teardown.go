@@ -34,7 +34,7 @@ type TearDownNode struct {
 	Status   Removal // torn_down, kept, unreachable or failed
 	Node     string  // of one that is kept: whose machine it is
 	Message  string  // why it is not torn down, or what stays though it is
-	Error    error   // why its session could not do its work
+	Error    error   `json:"-"` // why its session could not do its work; Message has its text
 	Failures []Failure
 	Undone   []resource.ID // in the order in which it was done
 }
@@ -86,7 +86,7 @@ func (d *driver) protect(nodes []string, decided map[string]TearDownNode) {
 }
 
 // tearDownNode undoes everything on one node.
-func (d *driver) tearDownNode(ctx context.Context, s session) func() run.Result {
+func (d *driver) tearDownNode(ctx context.Context, s session) *sessionEnd {
 	c := d.catalog(converge.Apply, nil)
 	c.TearDown = true
 	o := d.session(ctx, s, c)
@@ -116,13 +116,7 @@ func (d *driver) tearDownNode(ctx context.Context, s session) func() run.Result 
 		// torn down all the same
 		n.Message = "an earlier run locked it, and no command that unlocks it is known; unlock it by hand"
 	}
-	return func() run.Result {
-		for _, w := range o.warnings {
-			d.warn("", s.Node, w)
-		}
-		d.removed[s.Node] = n
-		return o.result(run.Result{Outcome: outcome, Removal: n.Status})
-	}
+	return &sessionEnd{Outcome: o, Status: outcome, Removed: map[string]TearDownNode{s.Node: n}}
 }
 
 // notTornDown says why a node is not torn down, and what to do when it lets nobody in.
@@ -138,7 +132,7 @@ func notTornDown(err error, failures []Failure) string {
 }
 
 // separation decides which nodes are not torn down.
-func (d *driver) separation(ctx context.Context, s session) func() run.Result {
+func (d *driver) separation(ctx context.Context, s session) *sessionEnd {
 	var nodes []string
 	for _, c := range d.program.Cleanup {
 		if _, reached := d.nodes[c.Node]; reached {
@@ -150,13 +144,7 @@ func (d *driver) separation(ctx context.Context, s session) func() run.Result {
 		decided = d.separate(ctx, s, nodes)
 	}
 	d.protect(nodes, decided)
-	return func() run.Result {
-		out := make(map[string]run.Removal, len(decided))
-		for name, n := range decided {
-			d.removed[name], out[name] = n, n.Status
-		}
-		return run.Result{Outcome: run.Succeeded, Decided: out}
-	}
+	return &sessionEnd{Removed: decided}
 }
 
 // tornDown returns how the tear-down of a node ended.

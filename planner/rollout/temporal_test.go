@@ -21,7 +21,7 @@ func onTemporal() func(context.Context, *rollout.Hosted) error {
 		env.SetTestTimeout(1000 * time.Hour)
 		ended := make(chan struct{})
 		defer close(ended)
-		runs := &temporal.Runs{Perform: func(ctx context.Context, _, _ string, _ bool,
+		runs := &temporal.Runs{Perform: func(ctx context.Context, _, _, _ string,
 			drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error {
 			return drive(ctx, h, ended)
 		}}

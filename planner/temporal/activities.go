@@ -11,20 +11,22 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 )
 
 // Runs are the runs that this process hosts. Perform is required.
 type Runs struct {
-	// Perform executes a run to its end, and calls drive for its machine. again: another process had the run before.
-	Perform func(ctx context.Context, site, id string, again bool,
+	// Perform executes a run to its end, and calls drive for its machine. saved is where the process before saved what it
+	// did; empty: nothing was done.
+	Perform func(ctx context.Context, site, id, saved string,
 		drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error
 	Queue string // the task queue of this process alone; empty: that of workflows
 
-	mu       sync.Mutex
-	runs     map[string]*hosted
-	sessions sync.WaitGroup // that run
+	mu    sync.Mutex
+	runs  map[string]*hosted
+	calls sync.WaitGroup // of callbacks
 }
 
 // hosted is a run of this process, of one generation.
@@ -98,7 +100,7 @@ func (r *Runs) Len() int {
 }
 
 // Open makes a run ready in this process. A run that needs no machine has ended then.
-func (a *Activities) Open(ctx context.Context, in Input) (opened, error) {
+func (a *Activities) Open(ctx context.Context, in opening) (opened, error) {
 	defer heartbeat(ctx)()
 	h := a.runs.perform(context.WithoutCancel(ctx), in)
 	select {
@@ -112,13 +114,13 @@ func (a *Activities) Open(ctx context.Context, in Input) (opened, error) {
 }
 
 // perform executes a run in a goroutine.
-func (r *Runs) perform(ctx context.Context, in Input) *hosted {
+func (r *Runs) perform(ctx context.Context, in opening) *hosted {
 	k, h := key(in.Run, in.Generation), &hosted{ready: make(chan struct{}), ended: make(chan struct{})}
 	r.put(k, h)
 	go func() {
 		defer r.drop(k, h)
 		defer close(h.ended)
-		h.err = r.Perform(ctx, in.Site, in.Run, in.Generation > 0,
+		h.err = r.Perform(ctx, in.Site, in.Run, in.Saved,
 			func(ctx context.Context, machine *rollout.Hosted, lost <-chan struct{}) error {
 				h.Hosted = machine
 				close(h.ready)
@@ -126,7 +128,7 @@ func (r *Runs) perform(ctx context.Context, in Input) *hosted {
 				case <-machine.Finished():
 					return nil
 				case <-lost:
-					return errors.New("another process goes on with the run")
+					return fmt.Errorf("another process goes on with the run: %w", journal.ErrFenced)
 				}
 			})
 	}()
@@ -156,25 +158,21 @@ func (a *Activities) Program(ctx context.Context, k string) (begun, error) {
 	}
 	defer heartbeat(ctx)()
 	p, now := h.Program()
-	return begun{p, steppedOf(now)}, nil
+	return begun{p, now, h.Restored()}, nil
 }
 
 // Step executes commands and takes the results of sessions. It may be called again for the same step.
-func (a *Activities) Step(ctx context.Context, s step) (stepped, error) {
+func (a *Activities) Step(ctx context.Context, s step) (rollout.Stepped, error) {
 	h, err := a.runs.run(s.Run)
 	if err != nil {
-		return stepped{}, err
+		return rollout.Stepped{}, err
 	}
 	defer heartbeat(ctx)()
-	in := rollout.Step{Number: s.Number, At: s.At, Ended: s.Ended, Stop: s.Stop}
-	for _, c := range s.Commands {
-		in.Commands = append(in.Commands, c.command())
-	}
-	out, err := h.Step(in)
+	out, err := h.Step(s.Step)
 	if err != nil {
 		err = temporal.NewNonRetryableApplicationError(err.Error(), "step", err)
 	}
-	return steppedOf(out), err
+	return out, err
 }
 
 // Session runs a session to its end, or until it is lost before it started anything.
@@ -184,9 +182,17 @@ func (a *Activities) Session(ctx context.Context, k string, session run.ID) (los
 		return false, err
 	}
 	defer heartbeat(ctx)()
-	a.runs.sessions.Add(1)
-	defer a.runs.sessions.Done()
-	return h.Perform(session)
+	leave := stopping(ctx)
+	if h.Calls(session) { // nobody else could end it
+		a.runs.calls.Add(1)
+		defer a.runs.calls.Done()
+		leave = nil
+	}
+	lost, err = h.Perform(session, leave)
+	if errors.Is(err, rollout.ErrLeft) {
+		err = temporal.NewNonRetryableApplicationError(err.Error(), lostType, err)
+	}
+	return lost, err
 }
 
 // Watch returns what persons decide about the run, or that it is stopped.
@@ -202,7 +208,7 @@ func (a *Activities) Watch(ctx context.Context, k string, after int) (watched, e
 	go func() {
 		select {
 		case <-stopping(ctx):
-			a.runs.sessions.Wait() // this process ends, and takes no step any more
+			a.runs.calls.Wait() // this process ends, and takes no step any more
 			close(ending)
 			cancel()
 		case <-ctx.Done():

@@ -50,20 +50,18 @@ func TestProgramAsPayload(t *testing.T) {
 // interrupted.
 func TestErrorsAsPayload(t *testing.T) {
 	interrupted := fmt.Errorf("node a: %w", run.ErrInterrupted)
-	var c command
-	resend(t, commandOf(run.Command{Kind: run.Fail, Node: "a", Err: interrupted,
-		Report: &run.Report{Status: run.StatusFailed, Err: errors.New("misused")}}), &c)
-	got := c.command()
+	var got, without run.Command
+	resend(t, run.Command{Kind: run.Fail, Node: "a", Err: interrupted,
+		Report: &run.Report{Status: run.StatusFailed, Err: errors.New("misused")}}, &got)
 	if got.Node != "a" || got.Err.Error() != interrupted.Error() || !errors.Is(got.Err, run.ErrInterrupted) {
 		t.Errorf("got %+v", got)
 	}
 	if got.Report.Status != run.StatusFailed || got.Report.Err.Error() != "misused" {
 		t.Errorf("got %+v", got.Report)
 	}
-	var without command
-	resend(t, commandOf(run.Command{Kind: run.Wake}), &without)
-	if got := without.command(); got.Err != nil {
-		t.Errorf("got %v, want no error", got.Err)
+	resend(t, run.Command{Kind: run.Wake}, &without)
+	if without.Err != nil {
+		t.Errorf("got %v, want no error", without.Err)
 	}
 }
 

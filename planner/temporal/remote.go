@@ -29,6 +29,10 @@ var ConvergeName = fmt.Sprintf("slipway-converge-v%d", Version)
 // zoneLimit is how long a session waits for a worker of its zone.
 const zoneLimit = 2 * time.Minute
 
+// sessionLimit is for how long the worker that runs a session may be silent before it counts as gone. The session is
+// not tried again then, so it is longer than where another attempt finds what the first one did.
+const sessionLimit = time.Minute
+
 // lostLimit is how long the end of a session is waited for that was given up.
 const lostLimit = 2 * heartbeatLimit
 
@@ -73,52 +77,15 @@ type convergeRequest struct {
 
 // convergeResult is what came of it, likewise.
 type convergeResult struct {
-	Results   []converge.Result
-	Summary   converge.Summary
-	Session   *converge.SessionError
-	Transport *transportError
-	Other     string
-}
-
-// transportError is a [transport.Error].
-type transportError struct {
-	Kind    transport.Kind
-	Node    string
-	Message string
-	Early   bool
-}
-
-func (r *convergeResult) fail(err error) {
-	switch {
-	case err == nil:
-	case errors.As(err, &r.Session):
-	default:
-		var t *transport.Error
-		if errors.As(err, &t) {
-			r.Transport = &transportError{t.Kind, t.Node, t.Message.String(), t.Early}
-			return
-		}
-		r.Other = err.Error()
-	}
-}
-
-func (r convergeResult) err() error {
-	switch {
-	case r.Session != nil:
-		return r.Session
-	case r.Transport != nil:
-		t := r.Transport
-		return &transport.Error{Kind: t.Kind, Node: t.Node, Message: resource.Text(t.Message), Early: t.Early}
-	case r.Other != "":
-		return errors.New(r.Other)
-	}
-	return nil
+	Results []converge.Result
+	Summary converge.Summary
+	Err     *rollout.SavedError
 }
 
 // Converge is the workflow of one session in a zone. It is tried once: what may have run is not run again.
 func Converge(ctx workflow.Context, in convergeInput) (result content, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: in.Queue,
-		ScheduleToStartTimeout: zoneLimit, StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: heartbeatLimit,
+		ScheduleToStartTimeout: zoneLimit, StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: sessionLimit,
 		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
 	var zone *Zone
 	err = workflow.ExecuteActivity(ctx, zone.Session, in).Get(ctx, &result)
@@ -192,12 +159,18 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 		return notStarted(err)
 	}
 	id := "slipway/" + m.Site + "/session/" + uuid.NewString()
+	if m.Session != "" { // who hosts the run now finds what who hosted it before started
+		id = "slipway/" + m.Site + "/" + m.Run + "/session/" + m.Session
+	}
 	started, err := e.start(ctx, id, in)
 	if err != nil {
 		return notStarted(err)
 	}
 	var result content
 	err = started.Get(ctx, &result)
+	if errors.Is(context.Cause(ctx), journal.ErrFenced) { // the process that goes on with the run has the session
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost, Message: context.Cause(ctx).Error()}
+	}
 	if ctx.Err() != nil { // the session is given up, and says within its grace what it did
 		calls, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostLimit)
 		defer cancel()
@@ -220,14 +193,15 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 	for _, r := range out.Results {
 		each(r)
 	}
-	return out.Summary, out.err()
+	return out.Summary, out.Err.Err()
 }
 
 // start starts the workflow of a session, also when the server is away for a while.
 func (e *Remote) start(ctx context.Context, id string, in convergeInput) (client.WorkflowRun, error) {
 	for {
 		run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: e.settings.control(),
-			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING}, ConvergeName, in)
+			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+			WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE}, ConvergeName, in)
 		if err == nil {
 			return run, nil
 		}

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/slipway/terraform-provider-slipway/planner/run"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
 const abandon = enums.PARENT_CLOSE_POLICY_ABANDON
@@ -19,17 +19,15 @@ type sessionsInput struct {
 	Sessions []started
 }
 
-// started is a session that is to run.
-type started struct {
-	ID    run.ID
-	Limit time.Duration // when it is given up
-}
+// started is a session that is to run, or that another process started.
+type started = rollout.Restored
 
 // endGrace is how long a session may take to end when its limit is over: a grace and an unlock come after it.
 const endGrace = 10 * time.Minute
 
-// Sessions is the child workflow that runs sessions. Each is tried once: what may have run is not run again, unless the
-// machine says so.
+// Sessions is the child workflow that runs sessions. An attempt that its worker does not end in time is followed by
+// another one, which finds the session in the same process: what may have run is not run again, unless the machine says
+// so.
 func Sessions(ctx workflow.Context, in sessionsInput) error {
 	parent := workflow.GetInfo(ctx).ParentWorkflowExecution.ID
 	selector := workflow.NewSelector(ctx)
@@ -43,7 +41,7 @@ func Sessions(ctx workflow.Context, in sessionsInput) error {
 			ctx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: in.Queue,
 				ScheduleToStartTimeout: hostLimit,
 				StartToCloseTimeout:    s.Limit + endGrace, HeartbeatTimeout: heartbeatLimit,
-				RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+				RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second}})
 			f := workflow.ExecuteActivity(ctx, activities.Session, in.Run, s.ID)
 			selector.AddFuture(f, func(f workflow.Future) {
 				running--

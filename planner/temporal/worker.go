@@ -22,7 +22,7 @@ type Worker struct {
 	Zone     Zone // required with Zones
 	Sessions int  // at once
 	// Perform executes a run that was handed over, see [Runs]; nil: it executes none.
-	Perform func(ctx context.Context, site, id string, again bool,
+	Perform func(ctx context.Context, site, id, saved string,
 		drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error
 	Started func()        // called when the worker takes tasks
 	Grace   time.Duration // for sessions that run when the worker is to end
@@ -57,6 +57,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	fatal := make(chan error, 1)
 	options := worker.Options{Identity: fmt.Sprintf("slipway worker on %s, process %d", host, os.Getpid()),
 		WorkerStopTimeout: w.Grace, MaxConcurrentActivityExecutionSize: mostActivities,
+		MaxHeartbeatThrottleInterval: heartbeatLimit / 6,
 		OnFatalError: func(err error) {
 			select {
 			case fatal <- err:

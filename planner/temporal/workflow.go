@@ -2,8 +2,9 @@
 // planner/run and nothing else; activities execute its commands and run its sessions, in the process that hosts the
 // run ([rollout.Hosted]). Payloads are ids and what the machine says: parameters, templates and secrets stay there.
 //
-// A host that is gone takes with it what it knew of the run, but for what the journal and the ledgers of the nodes
-// have. The next generation of the run begins from these in another process, and fences off who was there before.
+// A host saves each step of the run in the journal before the workflow learns of it, and the workflow has the machine
+// and the address of the last step. When a host is gone, the next generation of the run goes on from these in another
+// process, which fences off who was there before: it asks for the ends of the sessions that run, and starts none twice.
 //
 //	Run        the workflow of a run. It continues as new with a snapshot of the machine before its history is too long
 //	Sessions   a child workflow: up to 1,000 sessions, 500 at once; it reports their ends to Run by signal
@@ -19,6 +20,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 )
 
@@ -48,22 +50,23 @@ const (
 type Input struct {
 	Site, Run  string
 	Generation int        // how many processes have hosted the run before
-	Stop       bool       // the run was to be stopped in the generation before
 	Handled    int        // so many steps of one workflow run before it continues as new; 0: as the server advises
-	Queue      string     // of the process that hosts the run
-	Continued  *Continued // nil: the run starts, or begins anew in another process
+	Queue      string     // of the process that hosts the run; empty: none does
+	Stop       bool       // of a run that starts: it is to be stopped
+	Continued  *Continued // nil: the run starts
 }
 
 // Continued is the state of a run that continues as new.
 type Continued struct {
 	Snapshot []byte // of the machine
+	Saved    string // where the process that hosts the run saved what it did
 	Steps    int
 	Children int
 	Decided  int
-	Commands []command // not executed yet
-	Ended    []end     // not handled yet
-	At       time.Time // of the last event
-	Stop     bool      // asked for, and not passed on yet
+	Commands []run.Command // not executed yet
+	Ended    []end         // not handled yet
+	At       time.Time     // of the last event
+	Stop     bool          // asked for, and not passed on yet
 	Stopped  bool
 	GaveUp   bool
 	Twice    []string
@@ -100,9 +103,14 @@ func Run(ctx workflow.Context, in Input) error {
 	d := &driving{in: in, selector: workflow.NewSelector(ctx)}
 	options := workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: heartbeatLimit,
 		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second}}
-	if in.Continued == nil {
+	opens := in.Queue == ""
+	if opens {
 		var o opened
-		open := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.Open, in)
+		ask := opening{Site: in.Site, Run: in.Run, Generation: in.Generation}
+		if in.Continued != nil {
+			ask.Saved = in.Continued.Saved
+		}
+		open := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activities.Open, ask)
 		if err := open.Get(ctx, &o); err != nil || o.Ended {
 			return err
 		}
@@ -117,7 +125,7 @@ func Run(ctx workflow.Context, in Input) error {
 	if in.Continued == nil {
 		d.machine, d.Twice = run.New(begun.Program), begun.State.Twice
 		d.setClock(ctx, begun.State.Now)
-		d.Stop = in.Stop
+		d.Stop, d.Saved = in.Stop, begun.State.Saved
 		d.stop(ctx, begun.State)
 		d.handle(ctx, run.Event{Kind: run.Begin})
 	} else {
@@ -130,6 +138,11 @@ func Run(ctx workflow.Context, in Input) error {
 		d.machine, d.wake = m, m.Timer()
 		d.setClock(ctx, begun.State.Now)
 		d.setTimer(ctx)
+	}
+	if opens {
+		if err := d.startAll(ctx, d.restored(begun.Open)); err != nil {
+			return err
+		}
 	}
 	d.selector.AddReceive(workflow.GetSignalChannel(ctx, endedSignal), func(c workflow.ReceiveChannel, _ bool) {
 		var ends []end
@@ -179,15 +192,36 @@ const hostLimit = 30 * time.Second
 // key is that of the run in the process that hosts it.
 func (d *driving) key() string { return key(d.in.Run, d.in.Generation) }
 
-// again lets another process go on with the run when that which hosted it is gone; any other error stays.
+// again lets another process go on with the run, from the last step that was saved, when that which hosted it is gone;
+// any other error stays.
 func (d *driving) again(ctx workflow.Context, err error) error {
 	var application *temporal.ApplicationError
 	if !temporal.IsTimeoutError(err) && (!errors.As(err, &application) || application.Type() != lostType) {
 		return err
 	}
 	workflow.GetLogger(ctx).Warn("the process that hosts the run is gone, so another one goes on", "error", err)
-	return workflow.NewContinueAsNewError(ctx, RunName, Input{Site: d.in.Site, Run: d.in.Run,
-		Generation: d.in.Generation + 1, Stop: d.Stop || d.Stopped, Handled: d.in.Handled})
+	next := Input{Site: d.in.Site, Run: d.in.Run, Generation: d.in.Generation + 1, Handled: d.in.Handled}
+	switch {
+	case d.machine == nil: // Continued is as it was
+		next.Continued, next.Stop = d.in.Continued, d.in.Stop
+	case d.Steps == 0: // nothing was done
+		next.Stop = d.Stop || d.Stopped
+	default:
+		// The other process finds again what sessions have ended, what persons have decided, and stops anew.
+		d.Ended, d.Decided, d.Stop = nil, 0, d.Stop || d.Stopped
+		if err := d.pack(ctx); err != nil {
+			return err
+		}
+		next.Continued = &d.Continued
+	}
+	return workflow.NewContinueAsNewError(ctx, RunName, next)
+}
+
+// restored returns the sessions that another process started and that still run, as the machine knows them.
+func (d *driving) restored(open []started) []started {
+	return slices.DeleteFunc(open, func(s started) bool {
+		return slices.ContainsFunc(d.Commands, func(c run.Command) bool { return c.Kind == run.Retry && c.ID == s.ID })
+	})
 }
 
 // ready reports whether there is something to do.
@@ -195,11 +229,19 @@ func (d *driving) ready() bool {
 	return len(d.Commands)+len(d.Ended)+len(d.decided) > 0 || d.woken || d.Stop || d.lost != nil
 }
 
-// goOn continues as new.
-func (d *driving) goOn(ctx workflow.Context) (err error) {
+// pack puts the machine into what continues as new.
+func (d *driving) pack(ctx workflow.Context) (err error) {
 	d.events(ctx)
 	if d.Snapshot, err = d.machine.Snapshot(); err != nil {
 		return temporal.NewNonRetryableApplicationError(err.Error(), "snapshot", err)
+	}
+	return nil
+}
+
+// goOn continues as new.
+func (d *driving) goOn(ctx workflow.Context) error {
+	if err := d.pack(ctx); err != nil {
+		return err
 	}
 	next := d.in
 	next.Continued = &d.Continued
@@ -209,15 +251,14 @@ func (d *driving) goOn(ctx workflow.Context) (err error) {
 // step has commands executed and takes what came of sessions.
 func (d *driving) step(ctx workflow.Context) error {
 	commands, ends := d.Commands, d.Ended
-	s := step{Run: d.key(), Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop}
-	d.Commands, d.Ended, d.Stop = nil, nil, false
+	s := step{d.key(), rollout.Step{Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop}}
 	var starts []started
 	for _, c := range commands {
 		switch c.Kind {
 		case run.Start:
-			starts = append(starts, started{c.ID, c.Until.Sub(s.At)})
+			starts = append(starts, started{ID: c.ID, Limit: c.Until.Sub(s.At)})
 		case run.Settle: // its end is asked for once more
-			starts = append(starts, started{c.ID, time.Hour})
+			starts = append(starts, started{ID: c.ID, Limit: time.Hour})
 		}
 		d.over = d.over || c.Kind == run.Finish
 	}
@@ -229,16 +270,15 @@ func (d *driving) step(ctx workflow.Context) error {
 			s.Ended = append(s.Ended, e.ID)
 		}
 	}
-	var out stepped
+	var out rollout.Stepped
 	if err := workflow.ExecuteActivity(ctx, activities.Step, s).Get(ctx, &out); err != nil || d.over {
 		return err
 	}
-	d.Steps, d.steps, d.Twice = d.Steps+1, d.steps+1, out.Twice
+	d.Steps, d.steps, d.Twice, d.Saved = d.Steps+1, d.steps+1, out.Twice, out.Saved
+	d.Commands, d.Ended, d.Stop = nil, d.Ended[len(ends):], false
 	d.setClock(ctx, out.Now)
-	for chunk := range slices.Chunk(starts, mostSessions) {
-		if err := d.start(ctx, chunk); err != nil {
-			return err
-		}
+	if err := d.startAll(ctx, starts); err != nil {
+		return err
 	}
 	d.stop(ctx, out)
 	if out.Planned {
@@ -246,7 +286,7 @@ func (d *driving) step(ctx workflow.Context) error {
 		d.handle(ctx, run.Event{Kind: run.Planned, ID: last.ID, Program: out.Program})
 	}
 	for i, r := range out.Results {
-		d.handle(ctx, run.Event{Kind: run.Ended, ID: s.Ended[i], Result: r.result()})
+		d.handle(ctx, run.Event{Kind: run.Ended, ID: s.Ended[i], Result: r})
 	}
 	for _, e := range ends {
 		if e.Lost {
@@ -271,7 +311,7 @@ func (d *driving) events(ctx workflow.Context) {
 }
 
 // stop lets the machine know that the run is stopped.
-func (d *driving) stop(ctx workflow.Context, s stepped) {
+func (d *driving) stop(ctx workflow.Context, s rollout.Stepped) {
 	if s.Stopped && !d.Stopped {
 		d.Stopped = true
 		d.handle(ctx, run.Event{Kind: run.Stop})
@@ -291,7 +331,7 @@ func (d *driving) handle(ctx workflow.Context, e run.Event) {
 			d.setTimer(ctx)
 			continue
 		}
-		d.Commands = append(d.Commands, commandOf(c))
+		d.Commands = append(d.Commands, c)
 	}
 }
 
@@ -341,6 +381,16 @@ func (d *driving) watch(ctx workflow.Context) {
 			d.watch(ctx)
 		}
 	})
+}
+
+// startAll starts sessions.
+func (d *driving) startAll(ctx workflow.Context, all []started) error {
+	for chunk := range slices.Chunk(all, mostSessions) {
+		if err := d.start(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start starts sessions in a child workflow, which goes on when this workflow continues as new.

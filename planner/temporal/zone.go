@@ -110,7 +110,7 @@ func (z *Zone) Session(ctx context.Context, in convergeInput) (result content, e
 			out.Results = append(out.Results, result)
 		}
 	})
-	out.fail(err)
+	out.Err = rollout.SaveError(err)
 	if text, err = json.Marshal(out); err != nil {
 		return result, err
 	}
