@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Server is what the plugin framework serves: the calls of the protocol, also those that a provider need not know.
@@ -19,7 +21,8 @@ type Server interface {
 	tfprotov6.StateStoreServer
 }
 
-// server wraps what comes in and unwraps what goes out. All calls that it does not name pass as they are.
+// server wraps what comes in and unwraps what goes out, and cleans what diagnostics quote. All calls that it does not
+// name pass as they are.
 type server struct {
 	Server
 	opaque map[string]attributes // by resource type
@@ -102,6 +105,43 @@ func (s *server) GetProviderSchema(ctx context.Context,
 	return resp, nil
 }
 
+// ConfigureProvider cleans the diagnostics.
+func (s *server) ConfigureProvider(ctx context.Context,
+	req *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
+	resp, err := s.Server.ConfigureProvider(ctx, req)
+	if err == nil {
+		visible(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+// ReadDataSource cleans the diagnostics.
+func (s *server) ReadDataSource(ctx context.Context,
+	req *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
+	resp, err := s.Server.ReadDataSource(ctx, req)
+	if err == nil {
+		visible(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+// ImportResourceState cleans the diagnostics.
+func (s *server) ImportResourceState(ctx context.Context,
+	req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
+	resp, err := s.Server.ImportResourceState(ctx, req)
+	if err == nil {
+		visible(resp.Diagnostics)
+	}
+	return resp, err
+}
+
+// visible takes what acts on terminals out of diagnostics: they may quote nodes, databases and servers.
+func visible(of []*tfprotov6.Diagnostic) {
+	for _, d := range of {
+		d.Summary, d.Detail = planresource.Visible(d.Summary), planresource.Visible(d.Detail)
+	}
+}
+
 // ValidateResourceConfig wraps the configuration.
 func (s *server) ValidateResourceConfig(ctx context.Context,
 	req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
@@ -109,7 +149,11 @@ func (s *server) ValidateResourceConfig(ctx context.Context,
 	if err := s.change(req.TypeName, wrap, &r.Config); err != nil {
 		return nil, err
 	}
-	return s.Server.ValidateResourceConfig(ctx, &r)
+	resp, err := s.Server.ValidateResourceConfig(ctx, &r)
+	if err == nil {
+		visible(resp.Diagnostics)
+	}
+	return resp, err
 }
 
 // UpgradeResourceState returns a saved state of the schema of today as it is: Terraform reads what it wrote. It wraps
@@ -129,8 +173,8 @@ func (s *server) UpgradeResourceState(ctx context.Context,
 		}}}, nil
 	}
 	return pass(ctx, s, req.TypeName, &r, s.Server.UpgradeResourceState,
-		func(resp *tfprotov6.UpgradeResourceStateResponse) **tfprotov6.DynamicValue {
-			return &resp.UpgradedState
+		func(resp *tfprotov6.UpgradeResourceStateResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
+			return &resp.UpgradedState, resp.Diagnostics
 		})
 }
 
@@ -139,7 +183,9 @@ func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRe
 	error) {
 	r := *req
 	return pass(ctx, s, req.TypeName, &r, s.Server.ReadResource,
-		func(resp *tfprotov6.ReadResourceResponse) **tfprotov6.DynamicValue { return &resp.NewState }, &r.CurrentState)
+		func(resp *tfprotov6.ReadResourceResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
+			return &resp.NewState, resp.Diagnostics
+		}, &r.CurrentState)
 }
 
 // PlanResourceChange wraps configuration and states and unwraps the planned state.
@@ -147,7 +193,9 @@ func (s *server) PlanResourceChange(ctx context.Context,
 	req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
 	r := *req
 	return pass(ctx, s, req.TypeName, &r, s.Server.PlanResourceChange,
-		func(resp *tfprotov6.PlanResourceChangeResponse) **tfprotov6.DynamicValue { return &resp.PlannedState },
+		func(resp *tfprotov6.PlanResourceChangeResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
+			return &resp.PlannedState, resp.Diagnostics
+		},
 		&r.Config, &r.PriorState, &r.ProposedNewState)
 }
 
@@ -156,7 +204,9 @@ func (s *server) ApplyResourceChange(ctx context.Context,
 	req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
 	r := *req
 	return pass(ctx, s, req.TypeName, &r, s.Server.ApplyResourceChange,
-		func(resp *tfprotov6.ApplyResourceChangeResponse) **tfprotov6.DynamicValue { return &resp.NewState },
+		func(resp *tfprotov6.ApplyResourceChangeResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
+			return &resp.NewState, resp.Diagnostics
+		},
 		&r.Config, &r.PriorState, &r.PlannedState)
 }
 
@@ -165,12 +215,15 @@ func (s *server) GenerateResourceConfig(ctx context.Context,
 	req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
 	r := *req
 	return pass(ctx, s, req.TypeName, &r, s.Server.GenerateResourceConfig,
-		func(resp *tfprotov6.GenerateResourceConfigResponse) **tfprotov6.DynamicValue { return &resp.Config }, &r.State)
+		func(resp *tfprotov6.GenerateResourceConfigResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
+			return &resp.Config, resp.Diagnostics
+		}, &r.State)
 }
 
-// pass makes a call of the framework with the objects of a request wrapped, and unwraps the one in its response.
+// pass makes a call of the framework with the objects of a request wrapped, and unwraps the one in its response, which
+// out returns with the diagnostics.
 func pass[Q, R any](ctx context.Context, s *server, resource string, req *Q,
-	call func(context.Context, *Q) (*R, error), out func(*R) **tfprotov6.DynamicValue,
+	call func(context.Context, *Q) (*R, error), out func(*R) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic),
 	in ...**tfprotov6.DynamicValue) (*R, error) {
 	if err := s.change(resource, wrap, in...); err != nil {
 		return nil, err
@@ -179,7 +232,9 @@ func pass[Q, R any](ctx context.Context, s *server, resource string, req *Q,
 	if err != nil {
 		return resp, err
 	}
-	if err := s.change(resource, unwrap, out(resp)); err != nil {
+	object, diagnostics := out(resp)
+	visible(diagnostics)
+	if err := s.change(resource, unwrap, object); err != nil {
 		return nil, err
 	}
 	return resp, nil
