@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -174,5 +175,29 @@ func TestGuardedChanges(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestANodeCannotAskForSessionsWithoutEnd: a node that says again and again that it changed something guarded, and
+// reports nothing, is given up.
+func TestANodeCannotAskForSessionsWithoutEnd(t *testing.T) {
+	sessions := 0
+	e := WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) { return &connection{}, nil })
+	e.send = func(ctx context.Context, _ *remote.Link, _ site.Connection, _ remote.Helpers, c converge.Manifest,
+		_ func(converge.Result)) (converge.Summary, error) {
+		if sessions++; sessions > 1000 {
+			return converge.Summary{}, errors.New("no end is in sight")
+		}
+		return converge.Summary{Protocol: converge.Protocol, Guard: c.Guard}, nil
+	}
+	c := catalogs(converge.Apply)
+	c.Items = []converge.Item{{Resource: resource.Resource{Type: "file", Title: "/a"}}, {Resource: resource.Resource{Type: "file", Title: "/b"}}}
+	_, err := e.Converge(t.Context(), site.Node{Name: "a"}, c, func(converge.Result) {})
+	var failed *converge.SessionError
+	if !errors.As(err, &failed) || failed.Code != converge.CodeProtocol || sessions > 20 {
+		t.Errorf("after %d sessions: %v", sessions, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
 	}
 }
