@@ -26,7 +26,13 @@ func (e *InProcess) throughSessions(ctx context.Context, l *link, node site.Node
 	each func(converge.Result)) (converge.Summary, error) {
 	var restarted resource.ID // what the node was restarted for, until its result is there
 	var elapsed time.Duration
-	for {
+	most := 2*len(c.Items) + 2 // each resource restarts the node or is guarded once
+	for sessions := 0; ; sessions++ {
+		if sessions > most {
+			return converge.Summary{}, &converge.SessionError{Code: converge.CodeProtocol,
+				Message: fmt.Sprintf("the node asked for more than %d sessions, which its resources do not need, and was given up; "+
+					"look at what runs there in place of slipway's helper", most)}
+		}
 		started := time.Now()
 		var asked *converge.Result // the first that waits for a restart
 		var waiting []converge.Result

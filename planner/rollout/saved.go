@@ -177,7 +177,7 @@ func (e *SavedError) Err() error {
 	return e
 }
 
-func (e *SavedError) Error() string { return e.Text }
+func (e *SavedError) Error() string { return resource.Visible(e.Text) }
 
 // Unwrap returns what callers look for.
 func (e *SavedError) Unwrap() (errs []error) {

@@ -190,10 +190,27 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost,
 			Message: fmt.Sprintf("the result of the session cannot be read: %v", err)}
 	}
+	if err := out.check(); err != nil {
+		return converge.Summary{}, err
+	}
 	for _, r := range out.Results {
 		each(r)
 	}
 	return out.Summary, out.Err.Err()
+}
+
+// check cleans what the worker of a zone sent, which is trusted no more than its nodes, and refuses what no node may
+// send.
+func (r *convergeResult) check() error {
+	for i := range r.Results {
+		converge.Message{Result: &r.Results[i]}.Legible()
+	}
+	converge.Message{Summary: &r.Summary}.Legible()
+	if excess := r.Summary.Excess(); excess != "" {
+		return &converge.SessionError{Code: converge.CodeProtocol,
+			Message: "the worker of the zone sent " + excess + ", and its result was refused"}
+	}
+	return nil
 }
 
 // start starts the workflow of a session, also when the server is away for a while.
