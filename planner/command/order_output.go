@@ -112,7 +112,7 @@ type stageJSON struct {
 }
 
 type stageTaskJSON struct {
-	Task            string   `json:"task"` // plugin[index]
+	Task            string   `json:"task"` // plugin[index] or plugin-version[index]
 	Plugin          string   `json:"plugin"`
 	Version         string   `json:"version,omitempty"`
 	Index           int      `json:"index"` // in the plugin's document, from 0
