@@ -12,8 +12,8 @@ const module = "github.com/slipway/terraform-provider-slipway/"
 
 // pure packages compute: no clock, no network, no files, no logging. What they import must be pure as well.
 var pure = []string{
-	"planner", "planner/callback", "planner/catalog", "planner/catalog/template", "planner/digraph", "planner/invalid",
-	"planner/lifecycle", "planner/override", "planner/plugin", "planner/refine", "planner/resource", "planner/run",
+	"planner", "planner/callback", "planner/catalog", "planner/catalog/template", "planner/digraph", "planner/enroll",
+	"planner/invalid", "planner/lifecycle", "planner/override", "planner/plugin", "planner/refine", "planner/resource", "planner/run",
 	"planner/schema", "planner/sequence", "planner/services", "planner/simulate", "planner/site", "planner/strategy",
 	"planner/task",
 }
@@ -24,10 +24,11 @@ var impure = []string{"os", "net", "syscall", "database", "log", "crypto/rand", 
 
 var values = []string{"net/netip", "net/url"}
 
-// modules of others that pure packages may use: parsers, values and text. Of google/uuid they use what makes an id of a name.
+// modules of others that pure packages may use: parsers, values and text. Of google/uuid they use what makes an id of a
+// name. kevinburke/ssh_config reads files for Include alone, which planner/enroll takes out before.
 var modules = []string{
 	"github.com/agext/levenshtein", "github.com/apparentlymart/go-textseg", "github.com/google/uuid", "github.com/hashicorp/hcl",
-	"github.com/mitchellh/go-wordwrap", "github.com/zclconf/go-cty", "golang.org/x/text", "gopkg.in/yaml.v3",
+	"github.com/kevinburke/ssh_config", "github.com/mitchellh/go-wordwrap", "github.com/zclconf/go-cty", "golang.org/x/text", "gopkg.in/yaml.v3",
 }
 
 // apart are packages that must not meet, although both are pure or neither is.

@@ -45,7 +45,7 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 	root.AddCommand(serve)
 	root.AddCommand(newWorker(environment, &journalFlags{environment: journalURL}), newKey())
 	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
-		newConvert(), newLifecycle()} {
+		newConvert(), newEnroll(), newInventory(), newLifecycle()} {
 		root.AddCommand(interruptible(cmd))
 	}
 	for _, cmd := range []func(*runFlags) *cobra.Command{newApply, newCheck, newDestroy} {

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
@@ -16,7 +17,7 @@ import (
 // TestMain makes local times those of UTC, as the golden files have them, before anything reads them.
 func TestMain(m *testing.M) {
 	time.Local = time.UTC
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"slipway": companion})
 }
 
 // record writes a journal with one run per id and returns its directory.

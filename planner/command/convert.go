@@ -137,8 +137,7 @@ func readConverted(cmd *cobra.Command, args []string) (*converted, error) {
 func (c *converted) configuration() (string, error) {
 	file := hclwrite.NewEmptyFile()
 	body := file.Body()
-	provider := body.AppendNewBlock("terraform", nil).Body().AppendNewBlock("required_providers", nil).Body()
-	provider.SetAttributeValue("slipway", cty.ObjectVal(map[string]cty.Value{"source": cty.StringVal("slipway/slipway")}))
+	requireProvider(body)
 	body.AppendNewline()
 	nodes := body.AppendNewBlock("variable", []string{"nodes"}).Body()
 	nodes.SetAttributeTraversal("type", traversal("any"))
@@ -189,6 +188,12 @@ func (c *converted) configuration() (string, error) {
 	return string(hclwrite.Format(file.Bytes())), nil
 }
 
+// requireProvider writes that a configuration needs slipway.
+func requireProvider(body *hclwrite.Body) {
+	provider := body.AppendNewBlock("terraform", nil).Body().AppendNewBlock("required_providers", nil).Body()
+	provider.SetAttributeValue("slipway", cty.ObjectVal(map[string]cty.Value{"source": cty.StringVal("slipway/slipway")}))
+}
+
 // filesOf returns `{ files = {...} }` with all files below a folder.
 func filesOf(folder string) hclwrite.Tokens {
 	text := func(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
@@ -208,7 +213,12 @@ func traversal(root string, attributes ...string) hcl.Traversal {
 
 // appendResource writes an object as a resource, and returns the reference to it.
 func appendResource(body *hclwrite.Body, typ, label string, object any) (hclwrite.Tokens, error) {
-	value, err := valueOf(document.PlainOf(object))
+	return appendPlain(body, typ, label, document.PlainOf(object))
+}
+
+// appendPlain is [appendResource] for a plain value.
+func appendPlain(body *hclwrite.Body, typ, label string, plain any) (hclwrite.Tokens, error) {
+	value, err := valueOf(plain)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,9 @@ func (f *formatFlag) names() string {
 	for i, a := range f.allowed {
 		names[i] = string(a)
 	}
+	if len(names) == 1 {
+		return names[0]
+	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
