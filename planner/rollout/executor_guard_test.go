@@ -182,7 +182,9 @@ func TestGuardedChanges(t *testing.T) {
 // reports nothing, is given up.
 func TestANodeCannotAskForSessionsWithoutEnd(t *testing.T) {
 	sessions := 0
-	e := WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) { return &connection{}, nil })
+	e := WithDial(func(context.Context, site.Connection, string, string) (transport.Conn, error) {
+		return &connection{}, nil
+	})
 	e.send = func(ctx context.Context, _ *remote.Link, _ site.Connection, _ remote.Helpers, c converge.Manifest,
 		_ func(converge.Result)) (converge.Summary, error) {
 		if sessions++; sessions > 1000 {
