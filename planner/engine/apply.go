@@ -119,7 +119,8 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 			running = interrupted(ctx)
 		}
 	}
-	if out.add(a.handTo(drive)); out.Failed() {
+	if m := a.handTo(drive); m.Failed() {
+		out.add(m)
 		_ = executor.Close() // nothing is lost
 		return out
 	}
