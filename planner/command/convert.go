@@ -43,13 +43,18 @@ func newConvert() *cobra.Command {
 			if err != nil {
 				return inputError(err)
 			}
-			p := &printer{w: cmd.OutOrStdout()}
-			p.printf("%s", text)
-			notes := &printer{w: cmd.ErrOrStderr(), err: p.err} // the output is the configuration alone
-			warn(notes, c.warnings, table)
-			return notes.err
+			return printConfiguration(cmd, text, c.warnings)
 		},
 	}
+}
+
+// printConfiguration prints a configuration, and the warnings to standard error: the output is the configuration alone.
+func printConfiguration(cmd *cobra.Command, text string, warnings invalid.Errors) error {
+	p := &printer{w: cmd.OutOrStdout()}
+	p.printf("%s", text)
+	notes := &printer{w: cmd.ErrOrStderr(), err: p.err}
+	warn(notes, warnings, table)
+	return notes.err
 }
 
 // converted is what is written as Terraform configuration.

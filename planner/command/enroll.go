@@ -70,11 +70,7 @@ func newEnroll() *cobra.Command {
 		if err != nil {
 			return inputError(err)
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", text)
-		notes := &printer{w: cmd.ErrOrStderr(), err: p.err} // the output is the configuration alone
-		warn(notes, result.Warnings, table)
-		return notes.err
+		return printConfiguration(cmd, text, result.Warnings)
 	}
 	return cmd
 }
