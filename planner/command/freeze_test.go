@@ -28,6 +28,15 @@ func TestFreeze(t *testing.T) {
 		!strings.Contains(out, "nothing to do") {
 		t.Errorf("status %d:\n%s%s", status, out, errOut)
 	}
+	// A simulation takes every node of a group for one with changes, of which a run of a frozen site makes none.
+	if out, errOut, status := answer(t, "", "simulate", file); status != 2 || out != "" ||
+		!strings.Contains(errOut, `deployment "lon1": freeze: is "end of quarter", so a run does nothing; take it away`) {
+		t.Errorf("status %d:\n%s%s", status, out, errOut)
+	}
+	write("freeze: end of quarter\ngroups: [{name: g, critical: true, depends_on: [], selectors: [{node_names: [none]}]}]\n")
+	if out, errOut, status := answer(t, "", "simulate", file); status != 0 || !strings.Contains(out, "finish: success") {
+		t.Errorf("nothing is to be done, status %d:\n%s%s", status, out, errOut)
+	}
 	write("failure_budget: {nodes: 1}\n")
 	if out, _, _ := answer(t, "", "plan", file); !strings.Contains(out,
 		"failure budget: nothing new is started in any group once more than 1 node failed") {
