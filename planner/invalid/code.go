@@ -11,6 +11,7 @@ const (
 	UnknownDependency Code = "unknown_dependency"
 	UnknownGroup      Code = "unknown_group"
 	Limited           Code = "limited" // the plan leaves something out
+	Frozen            Code = "frozen"  // nothing may be done
 	UnknownNode       Code = "unknown_node"
 	Cycle             Code = "cycle"
 	UnreachableGoal   Code = "unreachable_criteria" // criteria that no outcome can meet

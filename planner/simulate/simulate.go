@@ -122,8 +122,8 @@ type Run struct {
 }
 
 // New simulates the first run on a site, at a time: every node of a group has changes, of which a limit of the site
-// leaves those that it names. Groups that are nil are the default strategy. Invalid groups, and an outcome or a limit
-// for a node that the site does not have, are a [invalid.Errors] error.
+// leaves those that it names. Groups that are nil are the default strategy. Invalid groups, an outcome or a limit for a
+// node that the site does not have, and a freeze of a site with changes, are a [invalid.Errors] error.
 func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
 		return Run{}, errs
@@ -131,6 +131,10 @@ func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	plan, err := changes(s)
 	if err != nil {
 		return Run{}, err
+	}
+	if s.Freeze != "" && slices.ContainsFunc(plan.Phases, func(p planner.Phase) bool { return len(p.Tasks) > 0 }) {
+		return Run{}, invalid.Errors{{Object: "deployment", Name: s.Name, Attribute: "freeze", Code: invalid.Frozen,
+			Message: fmt.Sprintf("is %q, so a run does nothing; take it away to see what a run does without it", s.Freeze)}}
 	}
 	program, err := run.Compile(s, plan, run.Settings{Windows: site.Windows(s.Groups, at), EndAtPause: plan.EndAtPause})
 	if err != nil {
