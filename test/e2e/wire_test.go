@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,22 +68,22 @@ type sshLog struct {
 var (
 	sshAccepted = regexp.MustCompile(`(?m)^Accepted publickey for .* port (\d+) `)
 	sshSession  = regexp.MustCompile(`(?m)^Starting session: .* port (\d+) id`)
-	sshClosed   = regexp.MustCompile(`(?m)^(?:Disconnected from|Connection closed by|Connection reset by) .*port (\d+)`)
+	sshOpen     = regexp.MustCompile(`(?m)^(?:ESTAB|CLOSE-WAIT) .*:(\d+)\s*$`)
 )
 
-// count returns how many connections and sessions others than the looks at the log had since sshd started. It waits until those connections have ended
-// and sshd has told so. Lines are found by the name of the program: on a busy machine, not all of
-// them have the unit.
+// count returns how many connections and sessions others than the looks at the log had since sshd started. It waits until
+// those connections have ended: ss tells, as sshd has a different last line for each way in which one ends. Lines are
+// found by the name of the program: on a busy machine, not all of them have the unit.
 func (l *sshLog) count(t *testing.T) (connections, sessions int) {
 	t.Helper()
 	for tries := 0; ; tries++ {
-		port, text, _ := strings.Cut(l.node.On(t, `echo "$SSH_CONNECTION" | cut -d " " -f 2 && journalctl -q --sync && journalctl -t sshd -o cat`), "\n")
+		port, text, _ := strings.Cut(l.node.On(t, `echo "$SSH_CONNECTION" | cut -d " " -f 2 &&
+ss -Htn state established state close-wait "( sport = :22 )" && journalctl -q --sync && journalctl -t sshd -o cat`), "\n")
 		l.own[port] = true
 		l.text = text[max(0, strings.LastIndex(text, "Server listening on")):]
-		accepted, closed := l.ports(sshAccepted), l.ports(sshClosed)
-		open := slices.DeleteFunc(slices.Clone(accepted), func(port string) bool { return slices.Contains(closed, port) })
+		open := l.ports(sshOpen, text)
 		if len(open) == 0 {
-			return len(accepted), len(l.ports(sshSession))
+			return len(l.ports(sshAccepted, l.text)), len(l.ports(sshSession, l.text))
 		}
 		if tries == 100 {
 			t.Fatalf("connections from the ports %v do not end:\n%s", open, l.text)
@@ -94,9 +93,9 @@ func (l *sshLog) count(t *testing.T) (connections, sessions int) {
 }
 
 // ports returns the port of each line that matches, without those of the looks.
-func (l *sshLog) ports(line *regexp.Regexp) []string {
+func (l *sshLog) ports(line *regexp.Regexp, text string) []string {
 	var ports []string
-	for _, m := range line.FindAllStringSubmatch(l.text, -1) {
+	for _, m := range line.FindAllStringSubmatch(text, -1) {
 		if !l.own[m[1]] {
 			ports = append(ports, m[1])
 		}
