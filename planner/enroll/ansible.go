@@ -148,7 +148,7 @@ func (v *inventory) tree(file string, documents []*yaml.Node) {
 	}
 }
 
-// members calls each for all members of a mapping, with those that `<<` merges last.
+// members calls each for all members of a mapping. A merge key (`<<`) is an error.
 func (v *inventory) members(file string, n *yaml.Node, want string, each func(key, value *yaml.Node)) {
 	n = follow(n)
 	switch v.visits++; {
