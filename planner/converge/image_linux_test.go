@@ -3,6 +3,7 @@ package converge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
@@ -276,5 +278,71 @@ func TestRestoreCron(t *testing.T) {
 	} {
 		b.takenBack(items...)
 		b.apply(items...)
+	}
+}
+
+// TestFilesComeBackWithTheirAttributes: a file that slipway removes with the last thing that it put there comes back with its access list, its
+// capabilities and what users attached, like one of a file resource; by the undo of a resource and by that of a run.
+func TestFilesComeBackWithTheirAttributes(t *testing.T) {
+	needRoot(t)
+	const dropIn = "/etc/sysctl.d/99-zz-slipway-net.ipv4.ip_forward.conf"
+	attributes := maps.Clone(extendedAttributes)
+	attributes["system.posix_acl_access"] = "\x02\x00\x00\x00\x01\x00\x06\x00\xff\xff\xff\xff\x02\x00\x06\x00\x01\x00\x00\x00\x04\x00\x04\x00\xff\xff\xff\xff" +
+		"\x10\x00\x06\x00\xff\xff\xff\xff\x20\x00\x00\x00\xff\xff\xff\xff"
+	sysctl := func(persist bool) Item {
+		return managed(t, "sysctl", "net.ipv4.ip_forward", resource.Parameters{"value": "1", "persist": persist})
+	}
+	run := func(b *bench, made Item) {
+		b.run = "run-2"
+		b.session(t.Context(), Manifest{Mode: Apply, Images: true, Items: []Item{removal(string(made.ID()))}})
+	}
+	restore := func(b *bench) { b.session(t.Context(), Manifest{Mode: Apply, Restore: true}) }
+	for name, tt := range map[string]struct {
+		path     string
+		made     Item // nothing: the file is there
+		remove   func(*bench, Item)
+		comeBack func(*bench)
+	}{
+		"line":    {"/etc/x.conf", managed(t, "file_line", "l", resource.Parameters{"path": "/etc/x.conf", "line": "x"}), run, restore},
+		"setting": {"/etc/x.ini", managed(t, "ini_setting", "/etc/x.ini s k", resource.Parameters{"path": "/etc/x.ini", "section": "s", "setting": "k", "value": "v"}), run, restore},
+		"host":    {"/etc/hosts", managed(t, "host", "h", resource.Parameters{"ip": "10.0.0.1"}), run, restore},
+		"cron":    {"/var/spool/cron/crontabs/root", managed(t, "cron", "c", resource.Parameters{"command": "true"}), run, restore},
+		"sysctl":  {dropIn, sysctl(true), run, restore},
+		"sysctl that was there": {dropIn, Item{}, func(b *bench, _ Item) { b.converge(Apply, sysctl(false)) }, func(b *bench) {
+			b.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
+		}},
+		"sysctl that was there, by the run": {dropIn, Item{}, func(b *bench, _ Item) {
+			b.session(t.Context(), Manifest{Mode: Apply, Images: true, Items: []Item{sysctl(false)}})
+		}, restore},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &bench{sandbox: nodeOf(t, map[string]string{"/etc/sysctl.d/": "", "/proc/sys/net/ipv4/ip_forward": "1\n"}), types: types.All, run: "run-1"}
+			if tt.path == dropIn { // the type needs a whole machine
+				b.Commands = func(context.Context, system.Command) (system.Output, error) { return system.Output{}, nil }
+			}
+			if tt.made.Type == "" {
+				b.put(tt.path, "# mine\n")
+			} else {
+				b.converge(Apply, tt.made)
+			}
+			for attribute, value := range attributes {
+				if err := unix.Setxattr(b.real(tt.path), attribute, []byte(value), 0); errors.Is(err, unix.ENOTSUP) {
+					t.Skipf("NOT TESTED: the file system of %s knows no %s", b.dir, attribute)
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.remove(b, tt.made); b.there(tt.path) {
+				t.Fatal("the file was not removed")
+			}
+			tt.comeBack(b)
+			for attribute, want := range attributes {
+				value := make([]byte, 100)
+				n, err := unix.Getxattr(b.real(tt.path), attribute, value)
+				if err != nil || string(value[:n]) != want {
+					t.Errorf("%s is %q, %v; want %q", attribute, value[:max(n, 0)], err, want)
+				}
+			}
+		})
 	}
 }
