@@ -75,7 +75,7 @@ func (f fake) Capture(_ context.Context, s *types.Session, r resource.Resource) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.Keep(f.path(r.Title))
+	kept, _, err := s.Keep(f.path(r.Title))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (f fake) Undo(_ context.Context, s *types.Session, title string, before jso
 	if b.There == "" {
 		err = s.Remove(f.path(title))
 	} else {
-		err = s.Restore(b.There, f.path(title))
+		err = s.Restore(b.There, f.path(title), nil)
 	}
 	return errors.Join(err, f.at("undone", title))
 }

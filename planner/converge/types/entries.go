@@ -69,8 +69,10 @@ type entries struct {
 	Made   []string `json:"made,omitempty"`   // directories above it that were not there, outermost first
 	Former []block  `json:"former,omitempty"` // the entry
 	// Kept is the name of a kept copy of the file in place of Former, where the ledger must not or cannot have that.
-	Kept   string   `json:"kept,omitempty"`
-	Fields []string `json:"fields,omitempty"` // the parts of a line that the resource has said something of so far
+	Kept string `json:"kept,omitempty"`
+	// Extended are the extended attributes of the kept file.
+	Extended system.Extended `json:"extended,omitempty"`
+	Fields   []string        `json:"fields,omitempty"` // the parts of a line that the resource has said something of so far
 
 	// Image says that it is of the start of a run: a file that the run has removed comes back as Kept has it.
 	Image bool `json:"image,omitempty"`
@@ -106,7 +108,7 @@ func (s *Session) remember(secret bool, path string, find finder) (entries, erro
 	}
 	if len(e.Former) > 0 && (secret || !text) {
 		e.Former = nil
-		e.Kept, err = s.Keep(path)
+		e.Kept, e.Extended, err = s.Keep(path)
 	}
 	return e, err
 }
@@ -194,7 +196,7 @@ func (e entries) undo(
 		if err := s.MakeAbove(e.In); err != nil {
 			return err
 		}
-		return s.Restore(e.Kept, e.In)
+		return s.Restore(e.Kept, e.In, e.Extended)
 	}
 	former, err := e.former(s, find)
 	if err != nil {

@@ -18,14 +18,19 @@ import (
 // keeping the same file for the same resource again replaces the copy. The engine drops copies that no ledger entry
 // names.
 
-// Keep copies a regular file with its attributes below slipway's own directory on the node and returns the copy's name;
-// Restore puts it back. A copy that no ledger entry names any more is dropped.
-func (s *Session) Keep(path string) (name string, err error) {
+// Keep copies a regular file with its attributes below slipway's own directory on the node. It returns the copy's name
+// and the extended attributes of the file, which the copy must not have; Restore puts it back with both. A copy that no
+// ledger entry names any more is dropped.
+func (s *Session) Keep(path string) (name string, x system.Extended, err error) {
 	content, info, err := s.ReadInfo(path)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return s.keep(path, content, system.ChmodBits(info.Mode), info.UID, info.GID)
+	if x, err = s.Extended(path); err != nil {
+		return "", nil, err
+	}
+	name, err = s.keep(path, content, system.ChmodBits(info.Mode), info.UID, info.GID)
+	return name, x, err
 }
 
 // keepText keeps a text that is not in a file of its own, under a name of the caller's choice.
@@ -53,11 +58,15 @@ func (s *Session) keep(what string, content []byte, mode uint32, uid, gid int) (
 	return name, nil
 }
 
-// Restore puts a kept file back at path, with the attributes it had. A link at path gives way to it.
-func (s *Session) Restore(name, path string) error {
+// Restore puts a kept file back at path, with the attributes it had. A link at path gives way to it. Without extended
+// ones, as ledgers of earlier versions have it, those of a file that is there stay.
+func (s *Session) Restore(name, path string, x system.Extended) error {
 	content, a, err := s.kept(name)
 	if err != nil {
 		return fmt.Errorf("restore %s: the copy of what was there before: %w", path, err)
+	}
+	if x != nil {
+		a.Extended = &x
 	}
 	return s.ReplaceFile(path, content, a)
 }

@@ -14,17 +14,17 @@ func TestKeepAndRestore(t *testing.T) {
 	if err := os.Chmod(motd, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	name, err := b.Keep("/etc/motd")
+	name, _, err := b.Keep("/etc/motd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := b.Keep("/etc/motd"); err != nil || again != name {
+	if again, _, err := b.Keep("/etc/motd"); err != nil || again != name {
 		t.Errorf("kept again under %q, %v", again, err)
 	}
 	if err := os.WriteFile(motd, []byte("new"), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Restore(name, "/etc/motd"); err != nil {
+	if err := b.Restore(name, "/etc/motd", nil); err != nil {
 		t.Fatal(err)
 	}
 	content, info, err := b.ReadInfo("/etc/motd")
@@ -32,7 +32,7 @@ func TestKeepAndRestore(t *testing.T) {
 		t.Errorf("restored %q %v, %v", content, info.Mode, err)
 	}
 	for _, bad := range []string{"../ledger.json", "a-0644-0", "a/b-0644-0-0", "", "x-9999-0-0", "x-0644--1-0"} {
-		if b.Restore(bad, "/etc/motd") == nil {
+		if b.Restore(bad, "/etc/motd", nil) == nil {
 			t.Errorf("%q was taken for the name of a kept file", bad)
 		}
 	}

@@ -41,11 +41,13 @@ func plainBlanks(text string) string { return strings.Join(strings.Fields(text),
 
 // sysctlBefore is what was there of a parameter before slipway touched it.
 type sysctlBefore struct {
-	Live     string   `json:"live,omitempty"`
-	LiveKept string   `json:"live_kept,omitempty"` // for a sensitive resource, a kept copy in place of Live
-	File     string   `json:"file,omitempty"`      // a kept copy of the file that sets it at boot
-	Made     []string `json:"made,omitempty"`      // directories that were not there
-	Image    bool     `json:"image,omitempty"`     // it is of the start of a run
+	Live     string `json:"live,omitempty"`
+	LiveKept string `json:"live_kept,omitempty"` // for a sensitive resource, a kept copy in place of Live
+	File     string `json:"file,omitempty"`      // a kept copy of the file that sets it at boot
+	// Extended are the extended attributes of File.
+	Extended system.Extended `json:"extended,omitempty"`
+	Made     []string        `json:"made,omitempty"`  // directories that were not there
+	Image    bool            `json:"image,omitempty"` // it is of the start of a run
 }
 
 func (sysctlType) live(s *Session, key string) (string, error) {
@@ -166,7 +168,7 @@ func (t sysctlType) describe(s *Session, key string, secret bool) (_ *sysctlBefo
 			return &b, err
 		}
 		b.Live = ""
-		if b.LiveKept, err = s.Keep(file); err != nil {
+		if b.LiveKept, _, err = s.Keep(file); err != nil {
 			return &b, err
 		}
 	}
@@ -176,7 +178,7 @@ func (t sysctlType) describe(s *Session, key string, secret bool) (_ *sysctlBefo
 		return &b, err
 	}
 	if there {
-		if b.File, err = s.Keep(file); err != nil {
+		if b.File, b.Extended, err = s.Keep(file); err != nil {
 			return &b, err
 		}
 	}
@@ -290,7 +292,7 @@ func (sysctlType) undoFile(s *Session, title string, b sysctlBefore) error {
 		} else if err := s.directoryGone(file, "what was in "+file+" before"); err != nil {
 			return err
 		}
-		err := s.Restore(b.File, file)
+		err := s.Restore(b.File, file, b.Extended)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
