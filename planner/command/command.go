@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
 // New returns the companion command. It reads nothing but its arguments, files and the command's input, and writes to
@@ -43,7 +44,8 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 	serve := newServe(j)
 	j.add(serve.Flags())
 	root.AddCommand(serve)
-	root.AddCommand(newWorker(environment, &journalFlags{environment: journalURL}), newKey())
+	inProcess := func() rollout.Executor { return rollout.NewInProcess() }
+	root.AddCommand(NewWorker(environment, journalURL, inProcess), newKey())
 	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
 		newConvert(), newEnroll(), newInventory(), newLifecycle()} {
 		root.AddCommand(interruptible(cmd))

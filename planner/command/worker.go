@@ -80,10 +80,13 @@ func newKey() *cobra.Command {
 	return cmd
 }
 
-func newWorker(environment Environment, j *journalFlags) *cobra.Command {
+// NewWorker returns the command that executes runs and sessions, with an executor of nodes for each run. The others are
+// as of [New].
+func NewWorker(environment Environment, journalURL string, nodes func() rollout.Executor) *cobra.Command {
+	j := &journalFlags{environment: journalURL}
 	var f temporalFlags
 	var listen string
-	var grace time.Duration
+	var grace, zoneWait, lostAfter time.Duration
 	var control bool
 	var zones []string
 	var sessions int
@@ -107,9 +110,16 @@ func newWorker(environment Environment, j *journalFlags) *cobra.Command {
 	cmd.Flags().IntVar(&sessions, "sessions", 100, "how many sessions with nodes of a zone at once")
 	cmd.Flags().StringVar(&listen, "listen", "", "address for /healthz and /metrics (Prometheus), such as :8643; nothing is served otherwise")
 	cmd.Flags().DurationVar(&grace, "grace", 10*time.Minute, "how long sessions may take to end when the worker is to end")
+	cmd.Flags().DurationVar(&zoneWait, "zone-wait", temporal.DefaultZoneWait, "how long a session waits for a worker of its zone before its node fails; of --control")
+	cmd.Flags().DurationVar(&lostAfter, "lost-after", temporal.DefaultLostAfter, "how long the worker of a session may be silent before its node fails; of --control")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if sessions < 1 {
 			return inputError(fmt.Errorf("worker: --sessions %d: must be 1 or more", sessions))
+		}
+		for flag, limit := range map[string]time.Duration{"zone-wait": zoneWait, "lost-after": lostAfter} {
+			if limit < time.Second {
+				return inputError(fmt.Errorf("worker: --%s %s: must be 1s or more", flag, limit))
+			}
 		}
 		settings, err := f.settings()
 		if err != nil {
@@ -122,7 +132,7 @@ func newWorker(environment Environment, j *journalFlags) *cobra.Command {
 		if journals.URL == "" {
 			return inputError(errors.New("worker: needs the journal of the provider, which is a PostgreSQL database: give --journal, or SLIPWAY_JOURNAL"))
 		}
-		journals.Keys = settings.Keys
+		journals.Keys, settings.ZoneWait, settings.LostAfter = settings.Keys, zoneWait, lostAfter
 		var own site.Connection
 		if environment != nil {
 			if own, err = environment(); err != nil {
@@ -131,7 +141,7 @@ func newWorker(environment Environment, j *journalFlags) *cobra.Command {
 		}
 		w := &temporal.Worker{Settings: settings, Grace: grace, Zones: zones, Sessions: sessions, Zone: temporal.Zone{
 			Journals: journals,
-			Executor: func() rollout.Executor { return rollout.WithConnection(rollout.NewInProcess(), own) }}}
+			Executor: func() rollout.Executor { return rollout.WithConnection(nodes(), own) }}}
 		if len(zones) == 0 && !control {
 			w.Zones = []string{""}
 		}

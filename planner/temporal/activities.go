@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,12 +235,17 @@ func stopping(ctx context.Context) <-chan struct{} {
 // watchTime is how long one Watch takes at most.
 const watchTime = 30 * 24 * time.Hour
 
-// heartbeat sends heartbeats of an activity until the returned function is called.
+// heartbeat sends heartbeats of an activity, three in the time after which it counts as gone, until the returned
+// function is called.
 func heartbeat(ctx context.Context) (end func()) {
+	interval := heartbeatLimit / 3
+	if activity.IsActivity(ctx) {
+		interval = cmp.Or(activity.GetInfo(ctx).HeartbeatTimeout, heartbeatLimit) / 3
+	}
 	stop := make(chan struct{})
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		ticker := time.NewTicker(heartbeatLimit / 3)
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
 			select {

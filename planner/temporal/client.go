@@ -33,6 +33,9 @@ type Settings struct {
 	TLS       *TLS             // nil: no TLS, but with an API key
 	APIKey    string           // a secret
 	Keys      *encryption.Keys // required: the server stores nothing in clear
+	// ZoneWait is how long a session waits for a worker of its zone, LostAfter for how long the worker that runs it may be
+	// silent before it counts as gone. 0: the defaults.
+	ZoneWait, LostAfter time.Duration
 }
 
 // TLS says how a server of Temporal is reached with TLS. Empty fields are the defaults of the machine.
@@ -45,6 +48,9 @@ type TLS struct {
 const (
 	DefaultNamespace = "default"
 	DefaultPrefix    = "slipway"
+	DefaultZoneWait  = 2 * time.Minute
+	// DefaultLostAfter is longer than where another attempt finds what the first one did: a session is not tried again.
+	DefaultLostAfter = time.Minute
 )
 
 // Check returns what is wrong with settings, with the attribute in front.

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,13 +27,6 @@ import (
 // ConvergeName is the name of the workflow of one session in a zone.
 var ConvergeName = fmt.Sprintf("slipway-converge-v%d", Version)
 
-// zoneLimit is how long a session waits for a worker of its zone.
-const zoneLimit = 2 * time.Minute
-
-// sessionLimit is for how long the worker that runs a session may be silent before it counts as gone. The session is
-// not tried again then, so it is longer than where another attempt finds what the first one did.
-const sessionLimit = time.Minute
-
 // lostLimit is how long the end of a session is waited for that was given up.
 const lostLimit = 2 * heartbeatLimit
 
@@ -43,6 +37,8 @@ type convergeInput struct {
 	Request content
 	Zone    string
 	Queue   string // of the zone
+	// As of Settings.
+	ZoneWait, LostAfter time.Duration
 }
 
 // content is something in the journal, by its address; outside of a run, where the journal has nothing, it is here.
@@ -85,7 +81,7 @@ type convergeResult struct {
 // Converge is the workflow of one session in a zone. It is tried once: what may have run is not run again.
 func Converge(ctx workflow.Context, in convergeInput) (result content, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: in.Queue,
-		ScheduleToStartTimeout: zoneLimit, StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: sessionLimit,
+		ScheduleToStartTimeout: in.ZoneWait, StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: in.LostAfter,
 		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
 	var zone *Zone
 	err = workflow.ExecuteActivity(ctx, zone.Session, in).Get(ctx, &result)
@@ -154,7 +150,9 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 	if err != nil {
 		return notStarted(err)
 	}
-	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: e.settings.zoneQueue(node.Zone)}
+	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: e.settings.zoneQueue(node.Zone),
+		ZoneWait:  cmp.Or(e.settings.ZoneWait, DefaultZoneWait),
+		LostAfter: cmp.Or(e.settings.LostAfter, DefaultLostAfter)}
 	if in.Request, err = in.leave(ctx, store, text); err != nil {
 		return notStarted(err)
 	}
@@ -179,7 +177,7 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 		}
 	}
 	if err != nil {
-		return converge.Summary{}, ofZone(node, err)
+		return converge.Summary{}, in.failed(node, err)
 	}
 	text, err = in.take(context.WithoutCancel(ctx), store, result)
 	var out convergeResult
@@ -230,8 +228,8 @@ func (e *Remote) start(ctx context.Context, id string, in convergeInput) (client
 	}
 }
 
-// ofZone returns what the failure of a session's workflow says of the node.
-func ofZone(node site.Node, err error) error {
+// failed returns what the failure of a session's workflow says of the node.
+func (in convergeInput) failed(node site.Node, err error) error {
 	zone, command := "no zone", "worker"
 	if z := node.Zone; z != "" {
 		zone, command = fmt.Sprintf("the zone %q", z), "worker --zone "+z
@@ -240,7 +238,7 @@ func ofZone(node site.Node, err error) error {
 	switch {
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
-			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, zoneLimit, command)}
+			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, in.ZoneWait, command)}
 	case errors.As(err, &timeout):
 		return &converge.SessionError{Code: converge.CodeLost,
 			Message: "the worker that ran the session is gone, so that nobody knows what it did"}

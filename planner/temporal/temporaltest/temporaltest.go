@@ -52,20 +52,34 @@ type process struct {
 // the test is skipped.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	program, err := find()
-	if errors.Is(err, ErrMissing) {
-		t.Skipf("NOT TESTED: Temporal, because %v", err)
-	}
+	s, err := New(t.TempDir(), settings...)
 	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{File: filepath.Join(t.TempDir(), "temporal.db"), program: program, settings: settings}
-	if s.Address, err = freeAddress(); err != nil {
-		t.Fatal(err)
+		Skip(t, err)
 	}
 	t.Cleanup(func() { s.Kill(t) })
-	s.Up(t)
 	return s
+}
+
+// Skip skips a test because of an error of [New] and says what is not tested. Every other error than ErrMissing fails.
+func Skip(t testing.TB, err error) {
+	t.Helper()
+	if !errors.Is(err, ErrMissing) {
+		t.Fatal(err)
+	}
+	t.Skipf("NOT TESTED: Temporal, because %v", err)
+}
+
+// New starts a server with its database in a directory.
+func New(dir string, settings ...string) (*Server, error) {
+	program, err := find()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{File: filepath.Join(dir, "temporal.db"), program: program, settings: settings}
+	if s.Address, err = freeAddress(); err != nil {
+		return nil, err
+	}
+	return s, s.up()
 }
 
 // find returns the program that `make temporal` builds, in the folder .bin of the module.
@@ -104,9 +118,15 @@ func freeAddress() (string, error) {
 // answers.
 func (s *Server) Up(t testing.TB) {
 	t.Helper()
+	if err := s.up(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Server) up() error {
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	args := []string{"server", "start-dev", "--headless", "--log-level", "error", "--ip", host, "--port", port,
 		"--db-filename", s.File, "--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=off"}
@@ -115,14 +135,15 @@ func (s *Server) Up(t testing.TB) {
 	}
 	out := filepath.Join(filepath.Dir(s.File), "log-"+strconv.FormatInt(time.Now().UnixNano(), 10))
 	if s.process, err = start(out, s.program, args...); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit) // also in a cleanup, where t's is over
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit) // also in a cleanup, where that of a test is over
 	defer cancel()
 	if err := s.answers(ctx); err != nil {
 		text, _ := os.ReadFile(out)
-		t.Fatalf("temporal server start-dev: %v: %s", err, bytes.TrimSpace(text))
+		return fmt.Errorf("temporal server start-dev: %w: %s", err, bytes.TrimSpace(text))
 	}
+	return nil
 }
 
 // start starts a program whose output goes to a file. The kernel ends it with the thread that started it, so that
@@ -195,25 +216,37 @@ func (s *Server) Client(t testing.TB, o client.Options) client.Client {
 }
 
 // Kill ends the server with SIGKILL.
-func (s *Server) Kill(t testing.TB) { s.end(t, syscall.SIGKILL) }
-
-// Stop ends the server as an administrator does. All of its database is in its file then.
-func (s *Server) Stop(t testing.TB) { s.end(t, syscall.SIGTERM) }
-
-func (s *Server) end(t testing.TB, signal syscall.Signal) {
+func (s *Server) Kill(t testing.TB) {
 	t.Helper()
-	if s.process == nil {
-		return
-	}
-	if err := s.process.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := s.End(syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	select {
-	case <-s.process.ended:
-	case <-time.After(startLimit):
-		t.Errorf("the server did not end in %s", startLimit)
+}
+
+// Stop ends the server as an administrator does. All of its database is in its file then.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	if err := s.End(syscall.SIGTERM); err != nil {
+		t.Error(err)
 	}
+}
+
+// End ends the server with a signal, unless it has ended.
+func (s *Server) End(signal syscall.Signal) error {
+	if s.process == nil {
+		return nil
+	}
+	p := s.process
 	s.process = nil
+	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(startLimit):
+		return fmt.Errorf("the server did not end in %s", startLimit)
+	}
 }
 
 // quiet is a logger that logs nothing.

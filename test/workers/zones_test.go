@@ -1,0 +1,60 @@
+package workers
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// ofZone makes a worker have the key of its zone and nothing else.
+func (c *cluster) ofZone(zone string) setting {
+	c.t.Helper()
+	keys, err := encryption.Parse(c.key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	key, err := keys.ForZone(zone)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return variable("SLIPWAY_KEY", key)
+}
+
+// Nodes are served by the workers of their zone, which have the key of that zone alone, and by no others. A zone without
+// a worker is named after a limit of time, and the criteria decide what becomes of the run.
+func TestZones(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a", Zone: "rack1"}, site.Node{Name: "b", Zone: "rack2"}, site.Node{Name: "c", Zone: "rack2"})
+	c.worker([]string{"--control", "--zone-wait", "5s"})
+	one := c.worker([]string{"--zone", "rack1"}, c.ofZone("rack1"))
+	two := c.worker([]string{"--zone", "rack2"}, c.ofZone("rack2"))
+	c.file("x\n")
+	c.apply()
+	for _, node := range []string{"a", "b", "c"} {
+		if got := c.content(node, "etc/app"); got != "x\n" {
+			t.Errorf("node %s has %q", node, got)
+		}
+	}
+	first, second := one.metric("slipway_sessions_total"), two.metric("slipway_sessions_total")
+	if first == "0" || second == "0" {
+		t.Errorf("%s and %s sessions of the zones", first, second)
+	}
+
+	c.site.Nodes = append(c.site.Nodes, site.Node{Name: "d", Zone: "rack3",
+		Connection: site.Connection{Transport: "local", Root: c.dir}})
+	for budget, status := range []engine.Status{engine.Failed, engine.Degraded} {
+		c.site.Groups = []site.Group{{Name: "all", Critical: true,
+			SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: &budget}}}
+		out, said := c.start().wait()
+		if out.Status != status {
+			t.Errorf("with %d failed nodes allowed, the run ended as %q, want %q: %s", budget, out.Status, status, said)
+		}
+		if want := "node \"d\": it has the zone \"rack3\", and no worker took its session in 5s; start " +
+			"`terraform-provider-slipway worker --zone rack3`"; !strings.Contains(said, want) {
+			t.Errorf("the run does not say %s:\n%s", want, said)
+		}
+	}
+}
