@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"context"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -30,7 +31,7 @@ func (o *obedient) Close() error { return nil }
 
 func (o *obedient) Record(context.Context, ...journal.Event) error { return nil }
 
-func (o *obedient) Call(_ context.Context, t task.Task) (map[string]any, error) {
+func (o *obedient) Call(_ context.Context, _ io.Writer, t task.Task) (map[string]any, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.calls = append(o.calls, planner.CallbackID(t))

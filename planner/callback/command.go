@@ -45,7 +45,7 @@ func command() resource.Schema {
 			},
 			resource.Parameter{
 				Name: "output", Kind: resource.String, Values: []string{OutputText, OutputJSON, OutputNone},
-				Description: "What the standard output gives: text, the value stdout, without line breaks at its end; json, the members of a JSON object, each a value; none. Default: text. With text and json it may have at most 1 MiB.",
+				Description: "What the standard output gives: text, the value stdout, without line breaks at its end; json, the members of a JSON object, each a value; none. Default: text. With text and json it may have at most 1 MiB. The run shows what the program prints while it runs, but for a standard output that gives values.",
 			},
 		),
 	}

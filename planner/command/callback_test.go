@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ catalog:
 services: [{name: w, entity: web, selectors: []}]
 `, s.path("a"), "echo the value; echo first starts with $TOKEN >&2"+until+"echo first ends >&2", "echo second starts"+until+"echo second ends")
 	s.must(os.WriteFile(site, []byte(document), 0o600))
+	id := ""
 	printed := func() (all string) {
 		store, err := journal.Location{Path: s.path("journal")}.OpenExisting(t.Context(), "lon1")
 		if err != nil {
@@ -41,7 +43,7 @@ services: [{name: w, entity: web, selectors: []}]
 			return ""
 		}
 		events, err := store.Events(t.Context(), run.ID, 0, 100, journal.Output)
-		if err != nil {
+		if id = run.ID; err != nil {
 			return ""
 		}
 		for _, e := range events {
@@ -49,7 +51,8 @@ services: [{name: w, entity: web, selectors: []}]
 		}
 		return all
 	}
-	go func() { // a command waits for the file, so what it printed before came while it ran
+	var looking sync.WaitGroup
+	looking.Go(func() { // a command waits for the file, so what it printed before came while it ran
 		for _, text := range []string{"first starts with (sensitive)\n", "second starts\n"} {
 			for !strings.Contains(printed(), text) {
 				if t.Context().Err() != nil {
@@ -61,9 +64,13 @@ services: [{name: w, entity: web, selectors: []}]
 				t.Error(err)
 			}
 		}
-	}()
-	s.expect(0, `deployed`, "", "apply", "-y", site)
-	for _, args := range [][]string{{"report", "-o", "json"}, {"watch", ""}, {"watch", "", "-o", "json"}} {
+	})
+	out, status := s.run("", "apply", "-y", site)
+	if status != 0 {
+		t.Fatalf("status %d:\n%s", status, out)
+	}
+	looking.Wait()
+	for _, args := range [][]string{{"report", "-o", "json"}, {"watch", id}, {"watch", id, "-o", "json"}} {
 		out := s.expect(0, ``, "", args[0], args[1:]...)
 		for _, secret := range []string{"hunter2", "the value"} {
 			if strings.Contains(strings.ReplaceAll(out, "echo the value", ""), secret) {
@@ -71,7 +78,7 @@ services: [{name: w, entity: web, selectors: []}]
 			}
 		}
 	}
-	s.expect(0, `command\[w/second\]  \S+  \| second starts`, "", "watch", "")
+	s.expect(0, `command\[w/second\]  \S+  \| second starts`, "", "watch", id)
 	s.expect(0, `"output": "first starts with \(sensitive\)\\nfirst ends\\n"`, "", "report", "-o", "json")
 	s.expect(0, `"output": "second starts\\nsecond ends\\n"`, "", "report", "-o", "json")
 }

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -108,7 +109,7 @@ func (n *nodes) find(node string, is func(task.Task) bool) (task.Task, int) {
 	return task.Task{}, -1
 }
 
-func (n *nodes) Call(_ context.Context, of task.Task) (map[string]any, error) {
+func (n *nodes) Call(_ context.Context, _ io.Writer, of task.Task) (map[string]any, error) {
 	_, phase := n.find(of.Node, func(other task.Task) bool { return other.Name == of.Name })
 	n.do(entry{ids: []string{n.id(of)}, phase: phase})
 	return nil, nil

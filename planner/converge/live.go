@@ -3,6 +3,7 @@ package converge
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -13,11 +14,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// The bounds of what a session sends while its commands run. A command that prints more is shown in parts.
+// The bounds of what is shown of commands while they run. A command that prints more is shown in parts.
 const (
 	liveInterval = time.Second // between two messages
 	liveText     = 2 << 10     // bytes of output in a message
-	liveSession  = 1 << 20     // bytes of all messages of a session
+	liveSession  = 1 << 20     // bytes of all messages
 	liveBurst    = 64 << 10    // bytes that may come as fast as the interval allows; then
 	liveRate     = 256         // bytes a second
 	liveOverhead = 256         // bytes that count for a message besides its output
@@ -27,33 +28,32 @@ const (
 	LiveLimit    = 8 * liveSession // encoded
 )
 
-// liveOutput sends what the commands of a session print while they run, as results with the status [Printing]. It never
-// lets a command wait: what it cannot send is left out.
-type liveOutput struct {
-	emit func(Result)
-
-	sending sync.Mutex // one message at a time, none of an item after its end
+// LiveOutput is a writer for what commands print, which it shows while they run. It never lets a command wait: what it
+// cannot show is left out.
+type LiveOutput struct {
+	sending sync.Mutex // one message at a time, none after End
 	mu      sync.Mutex // guards the rest
-	result  Result     // what is at work; the zero value: nothing that is shown
-	secrets mask
+	show    func(text string)
+	secrets Mask
 	text    []byte // to be sent, without secrets
 	left    int    // bytes left out before text
 	timer   *time.Timer
-	began   time.Time // of the session's first message
-	sent    int       // bytes of the session
+	began   time.Time // of the first message
+	sent    int       // bytes of all messages
 }
 
-// begin says what is at work from now on.
-func (l *liveOutput) begin(r Result, secrets []string) {
-	l.end()
+// Begin shows what is printed from now on, without secrets: a second after it was printed or later, at most 2 KiB at a
+// time, 64 KiB as fast as they come and 256 bytes a second from then on, and 1 MiB in all. show is called by another
+// goroutine, by one at a time.
+func (l *LiveOutput) Begin(show func(text string), secrets []string) {
+	l.End()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r.Status = Printing
-	l.result, l.secrets = r, mask{values: secrets}
+	l.show, l.secrets = show, Mask{Secrets: secrets}
 }
 
-// end says that nothing is at work any more. No message is sent after it.
-func (l *liveOutput) end() {
+// End shows nothing of what is printed from now on, nor of what was printed and is not shown yet.
+func (l *LiveOutput) End() {
 	l.sending.Lock()
 	defer l.sending.Unlock()
 	l.mu.Lock()
@@ -61,14 +61,14 @@ func (l *liveOutput) end() {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	l.result, l.secrets, l.text, l.left, l.timer = Result{}, mask{}, nil, 0, nil
+	l.show, l.secrets, l.text, l.left, l.timer = nil, Mask{}, nil, 0, nil
 }
 
-// Write takes what a command prints.
-func (l *liveOutput) Write(p []byte) (int, error) {
+// Write takes what a command prints. It has no error.
+func (l *LiveOutput) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.result.Status == "" || l.sent >= liveSession {
+	if l.show == nil || l.sent >= liveSession {
 		return len(p), nil
 	}
 	l.text = append(l.text, l.secrets.add(p)...)
@@ -82,7 +82,7 @@ func (l *liveOutput) Write(p []byte) (int, error) {
 }
 
 // pause is how long nothing may be sent because of what was sent already.
-func (l *liveOutput) pause() time.Duration {
+func (l *LiveOutput) pause() time.Duration {
 	if l.began.IsZero() {
 		l.began = time.Now()
 	}
@@ -90,39 +90,36 @@ func (l *liveOutput) pause() time.Duration {
 }
 
 // send sends the whole lines that were printed since the last message; the start of a line when there is no other.
-func (l *liveOutput) send() {
+func (l *LiveOutput) send() {
 	l.sending.Lock()
 	defer l.sending.Unlock()
-	r := l.next()
-	if r.Status != "" {
-		l.emit(r)
+	if text, show := l.next(); text != "" {
+		show(text)
 	}
 }
 
-// next takes the next message; its status is empty when there is none.
-func (l *liveOutput) next() Result {
+// next takes the next message, empty when there is none.
+func (l *LiveOutput) next() (text string, show func(string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.result
+	l.timer = nil
 	end := bytes.LastIndexAny(l.text, "\r\n") + 1
 	if end == 0 {
 		end = whole(l.text)
 	}
-	if r.Status == "" || end == 0 {
-		l.timer = nil
-		return Result{}
+	if l.show == nil || end == 0 {
+		return "", nil
 	}
-	r.Output = resource.Visible(strings.ToValidUTF8(system.Overwritten.Replace(string(l.text[:end])), "\uFFFD"))
+	text = resource.Visible(strings.ToValidUTF8(system.Overwritten.Replace(string(l.text[:end])), "\uFFFD"))
 	if l.left > 0 {
-		r.Output = fmt.Sprintf("(%d bytes were left out here)\n", l.left) + r.Output
+		text = fmt.Sprintf("(%d bytes were left out here)\n", l.left) + text
 	}
 	l.text, l.left = append(l.text[:0], l.text[end:]...), 0
-	l.sent += len(r.Output) + liveOverhead
-	l.timer = nil
+	l.sent += len(text) + liveOverhead
 	if len(l.text) > 0 {
 		l.timer = time.AfterFunc(max(liveInterval, l.pause()), l.send)
 	}
-	return r
+	return text, l.show
 }
 
 // whole returns how many bytes of a text are whole characters.
@@ -138,23 +135,31 @@ func whole(text []byte) int {
 	return len(text)
 }
 
-// mask takes secrets out of a text that comes in parts. It keeps what may be the start of one until more has come.
-type mask struct {
-	values []string
+// Mask is a writer that passes a text on without secrets. It keeps what may be the start of one until more has come.
+type Mask struct {
+	To      io.Writer
+	Secrets []string // none is empty
+
 	kept   []byte
-	secret []bool // of each byte of kept: it belongs to a value
+	secret []bool // of each byte of kept: it belongs to a secret
 	hiding bool   // the byte before kept belonged to one
 }
 
+// Write has the error of To.
+func (m *Mask) Write(p []byte) (int, error) {
+	_, err := m.To.Write(m.add(p))
+	return len(p), err
+}
+
 // add returns what of the text may be shown now.
-func (m *mask) add(p []byte) []byte {
-	if len(m.values) == 0 {
+func (m *Mask) add(p []byte) []byte {
+	if len(m.Secrets) == 0 {
 		return p
 	}
 	m.kept = append(m.kept, p...)
 	m.secret = append(m.secret, make([]bool, len(p))...)
 	cut := len(m.kept)
-	for _, v := range m.values {
+	for _, v := range m.Secrets {
 		marked := 0
 		for from := 0; ; from++ {
 			at := bytes.Index(m.kept[from:], []byte(v))

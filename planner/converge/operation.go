@@ -124,12 +124,21 @@ func (x *session) show(operations ...*operation) {
 	var secrets []string
 	for _, j := range operations {
 		if j.Sensitive() {
-			x.live.end()
+			x.live.End()
 			return
 		}
 		secrets = append(secrets, j.secrets()...)
 	}
-	x.live.begin(Result{ID: operations[0].id}, secrets)
+	x.live.Begin(x.printing(Result{ID: operations[0].id}), secrets)
+}
+
+// printing returns what sends what an item, or a command of the session, prints.
+func (x *session) printing(r Result) func(text string) {
+	r.Status = Printing
+	return func(text string) {
+		r.Output = text
+		x.emit(r)
+	}
 }
 
 // The bounds of what a result says, in bytes.

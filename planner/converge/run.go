@@ -40,9 +40,9 @@ func runWith(
 		prefetched: map[string]int{},
 	}
 	if x.applying() {
-		x.live.emit, s.Live = emit, &x.live
+		s.Live = &x.live
 		defer func() { s.Live = nil }()
-		defer x.live.end()
+		defer x.live.End()
 	}
 	summary := Summary{Protocol: Protocol, Ledger: map[resource.ID]string{}}
 	if err := c.invalid(); err != nil {
@@ -108,7 +108,7 @@ type session struct {
 	types    map[string]types.Type
 	manifest Manifest
 	emit     func(Result)
-	live     liveOutput // what commands print, while they run
+	live     LiveOutput // what commands print, while they run
 	ledger   *ledger.Ledger
 
 	operations []*operation
@@ -351,7 +351,7 @@ func (x *session) requiresFrom(j *operation, i int) bool {
 
 // report sends the outcome of an item.
 func (x *session) report(j *operation) {
-	x.live.end()
+	x.live.End()
 	r := j.result
 	r.ID = j.id
 	r.Millis = j.ended.Sub(j.started).Milliseconds()

@@ -118,7 +118,7 @@ func (x *session) arm(ctx context.Context, j *operation) error {
 	}
 	log := x.sys.Log
 	x.sys.Log = nil
-	x.live.end()
+	x.live.End()
 	defer func() { x.sys.Log = log }()
 	if err := g.write(x.sys.System); err != nil {
 		return err

@@ -148,8 +148,8 @@ func (x *session) unlock(ctx context.Context) *SessionError {
 // window runs a command of the session; a timeout of 0 is that of all commands.
 func (x *session) window(ctx context.Context, name, command string, timeout time.Duration) (system.Output, error) {
 	x.sys.Log = nil
-	x.live.begin(Result{Message: name}, nil)
-	defer x.live.end()
+	x.live.Begin(x.printing(Result{Message: name}), nil)
+	defer x.live.End()
 	out, err := x.sys.Run(ctx, system.Command{Argv: []string{"/bin/sh", "-c", command}, Timeout: timeout,
 		EndsWithSession: true})
 	x.sys.Forget()

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -46,7 +47,7 @@ func (f nodes) Converge(_ context.Context, n site.Node, c converge.Manifest,
 	return converge.Summary{Protocol: converge.Protocol, Ledger: ledger}, nil
 }
 
-func (nodes) Call(context.Context, task.Task) (map[string]any, error) { return nil, nil }
+func (nodes) Call(context.Context, io.Writer, task.Task) (map[string]any, error) { return nil, nil }
 
 // An apply runs what is planned, remembers what is applied, and says how it ended, in its outcome and in the journal.
 func TestApply(t *testing.T) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -69,8 +70,8 @@ func promising(s site.Site, c rollout.Caller) rollout.Caller {
 }
 
 // Call carries out a callback.
-func (k keeper) Call(ctx context.Context, t task.Task) (map[string]any, error) {
-	values, err := k.Caller.Call(ctx, t)
+func (k keeper) Call(ctx context.Context, printed io.Writer, t task.Task) (map[string]any, error) {
+	values, err := k.Caller.Call(ctx, printed, t)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func tunnel(t *testing.T) *catalog.Entity {
 // gives is a caller that gives the same values to every callback.
 type gives map[string]any
 
-func (g gives) Call(context.Context, task.Task) (map[string]any, error) { return g, nil }
+func (g gives) Call(context.Context, io.Writer, task.Task) (map[string]any, error) { return g, nil }
 
 // TestPromisedValues: a callback that does not return what it is called for has failed.
 func TestPromisedValues(t *testing.T) {
@@ -62,7 +63,7 @@ func TestPromisedValues(t *testing.T) {
 		"nothing promised": {"t1/other", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			values, err := promising(s, gives(tt.values)).Call(t.Context(), task.Task{Kind: task.Callback, Name: tt.callback, Resource: resource.Resource{Type: "command", Title: tt.callback}})
+			values, err := promising(s, gives(tt.values)).Call(t.Context(), io.Discard, task.Task{Kind: task.Callback, Name: tt.callback, Resource: resource.Resource{Type: "command", Title: tt.callback}})
 			switch {
 			case tt.want == "" && (err != nil || len(values) != len(tt.values)):
 				t.Errorf("got %v, %v", values, err)

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -31,11 +34,20 @@ func (d *driver) callback(ctx context.Context, s session) *sessionEnd {
 		return &sessionEnd{Status: run.NotStarted}
 	}
 	begin := d.Now()
-	values, err := d.Caller.Call(ctx, t)
+	var live converge.LiveOutput
+	live.Begin(func(text string) {
+		printed := e
+		printed.Kind, printed.Output = journal.Output, text
+		d.log.show(printed)
+	}, nil)
+	last := &system.Tail{Limit: system.OutputLimit}
+	values, err := d.Caller.Call(ctx, io.MultiWriter(&live, last), t)
+	live.End()
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = fmt.Errorf("%w; the callback was given up: %w", cause, err)
 	}
 	e.Kind, e.Status, e.Millis = journal.TaskFinished, string(converge.Changed), d.Now().Sub(begin).Milliseconds()
+	e.Output = resource.Visible(strings.ToValidUTF8(last.String(), "\uFFFD"))
 	if err != nil {
 		e.Status, e.Message = string(converge.Failed), err.Error()
 	}

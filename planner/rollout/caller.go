@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 
@@ -12,9 +13,10 @@ import (
 // Caller runs callbacks, on the controller (litp.md 46).
 type Caller interface {
 	// Call runs one callback and returns the values that it yields by name, or nil. A run calls it for one task at a
-	// time. When ctx ends, Call gives the callback up and returns within a short grace. The text of an error goes to
-	// the journal and the report: it must not contain a sensitive value.
-	Call(ctx context.Context, t task.Task) (values map[string]any, err error)
+	// time. When ctx ends, Call gives the callback up and returns within a short grace. printed gets what the callback
+	// prints, as it comes. That and the text of an error go to the journal and the report: they must not contain a
+	// sensitive value.
+	Call(ctx context.Context, printed io.Writer, t task.Task) (values map[string]any, err error)
 }
 
 // Values are the results of callbacks: service -> name -> value. They may be sensitive, so String only counts them.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -468,7 +469,7 @@ type operator struct {
 	twice  bool // two ran at once
 }
 
-func (o *operator) Call(ctx context.Context, t task.Task) (map[string]any, error) {
+func (o *operator) Call(ctx context.Context, _ io.Writer, t task.Task) (map[string]any, error) {
 	o.twice = o.twice || o.busy
 	o.busy = true
 	defer func() { o.busy = false }()

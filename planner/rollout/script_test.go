@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -491,7 +492,7 @@ func (n nobody) Converge(context.Context, site.Node, converge.Manifest, func(con
 
 func (n nobody) Close() error { return nil }
 
-func (n nobody) Call(_ context.Context, t task.Task) (map[string]any, error) {
+func (n nobody) Call(_ context.Context, _ io.Writer, t task.Task) (map[string]any, error) {
 	n.t.Errorf("the callback %s is called once more", t.Name)
 	return nil, nil
 }

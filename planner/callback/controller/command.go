@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -36,7 +38,7 @@ func newCommand(c *Controller, r resource.Resource) (worker, error) {
 	return command{c, r.Parameters, conceal(r)}, nil
 }
 
-func (c command) try(ctx context.Context) (map[string]any, error) {
+func (c command) try(ctx context.Context, printed io.Writer) (map[string]any, error) {
 	argv := c.Strings("argv")
 	output := c.StringOr("output", callback.OutputText)
 	name := c.shown(fmt.Sprintf("%q", argv[0]))
@@ -45,10 +47,11 @@ func (c command) try(ctx context.Context) (map[string]any, error) {
 	cmd.Dir, cmd.Env = c.String("cwd"), c.environment()
 	cmd.WaitDelay = c.Grace
 	stdout, stderr := &head{limit: outputLimit}, &tail{limit: errorLimit}
-	if output != callback.OutputNone {
-		cmd.Stdout = stdout
+	shown := func() io.Writer { return &converge.Mask{To: printed, Secrets: c.secrets} } // each stream has its own
+	cmd.Stdout, cmd.Stderr = stdout, io.MultiWriter(stderr, shown())
+	if output == callback.OutputNone {
+		cmd.Stdout = shown()
 	}
-	cmd.Stderr = stderr
 	if c.Has("stdin") {
 		cmd.Stdin = strings.NewReader(c.String("stdin"))
 	}

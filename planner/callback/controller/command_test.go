@@ -5,6 +5,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -60,7 +61,7 @@ func TestCommand(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := c.Call(t.Context(), of(callback.Command, tt.parameters))
+			got, err := c.Call(t.Context(), io.Discard, of(callback.Command, tt.parameters))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +111,7 @@ func TestCommandFails(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := c.Call(t.Context(), of(callback.Command, tt.parameters))
+			_, err := c.Call(t.Context(), io.Discard, of(callback.Command, tt.parameters))
 			wantError(t, err, tt.want...)
 			if len(err.Error()) > shownLimit+500 {
 				t.Errorf("the error has %d bytes", len(err.Error()))
@@ -133,7 +134,7 @@ func TestCommandIsEnded(t *testing.T) {
 			cause := errors.New("the run was interrupted")
 			failed := make(chan error, 1)
 			go func() {
-				_, err := New(Options{Grace: 200 * time.Millisecond}).Call(ctx,
+				_, err := New(Options{Grace: 200 * time.Millisecond}).Call(ctx, io.Discard,
 					of(callback.Command, sh(script, params{"cwd": dir, "retries": int64(5)})))
 				failed <- err
 			}()
@@ -177,7 +178,7 @@ func await(t *testing.T, file string) int {
 // itself.
 func TestCommandLeavesDaemon(t *testing.T) {
 	dir := t.TempDir()
-	got, err := New(Options{Grace: 100 * time.Millisecond}).Call(t.Context(),
+	got, err := New(Options{Grace: 100 * time.Millisecond}).Call(t.Context(), io.Discard,
 		of(callback.Command, sh(`sleep 30 & echo $! > child; echo started`, params{"cwd": dir})))
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -66,7 +67,8 @@ func New(o Options) *Controller {
 
 // worker makes one try of a callback. Its parameters are valid and normalized.
 type worker interface {
-	try(ctx context.Context) (map[string]any, error)
+	// try may write what the callback prints, without secrets.
+	try(ctx context.Context, printed io.Writer) (map[string]any, error)
 }
 
 // workers is the table of the types in planner/callback.
@@ -78,9 +80,11 @@ var workers = map[string]func(*Controller, resource.Resource) (worker, error){
 
 // Call executes a callback and returns its values: string, bool, int64, float64, []any and map[string]any only, as in
 // [resource.Parameters]. It retries as the callback's settings say. When ctx ends, Call returns within the grace
-// period, with an error that wraps the cause. No error shows a sensitive parameter; for a resource with `sensitive =
-// true` none shows output.
-func (c *Controller) Call(ctx context.Context, t task.Task) (map[string]any, error) {
+// period, with an error that wraps the cause.
+//
+// printed gets what a command prints as it comes, but for a standard output that becomes values. Neither it nor an
+// error has a sensitive parameter; of a resource with `sensitive = true` they have nothing that the callback says.
+func (c *Controller) Call(ctx context.Context, printed io.Writer, t task.Task) (map[string]any, error) {
 	prepare, known := workers[t.Resource.Type]
 	schema := callback.Schemas()[t.Resource.Type]
 	if !known || t.Kind != task.Callback {
@@ -95,7 +99,10 @@ func (c *Controller) Call(ctx context.Context, t task.Task) (map[string]any, err
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.repeat(ctx, callback.SettingsOf(r.Parameters), w)
+	if r.Sensitive() {
+		printed = io.Discard
+	}
+	values, err := c.repeat(ctx, callback.SettingsOf(r.Parameters), w, printed)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Type, err)
 	}
@@ -126,12 +133,13 @@ type permanent struct{ error }
 func (p permanent) Unwrap() error { return p.error }
 
 // repeat tries until a try succeeds, fails permanently, or was the last one.
-func (c *Controller) repeat(ctx context.Context, s callback.Settings, w worker) (map[string]any, error) {
+func (c *Controller) repeat(ctx context.Context, s callback.Settings, w worker, printed io.Writer) (map[string]any,
+	error) {
 	for tries := 1; ; tries++ {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("not started: %w", context.Cause(ctx))
 		}
-		values, err := once(ctx, s.Timeout, w)
+		values, err := once(ctx, s.Timeout, w, printed)
 		if err == nil {
 			return values, nil
 		}
@@ -153,10 +161,10 @@ func (c *Controller) repeat(ctx context.Context, s callback.Settings, w worker) 
 	}
 }
 
-func once(ctx context.Context, limit time.Duration, w worker) (map[string]any, error) {
+func once(ctx context.Context, limit time.Duration, w worker, printed io.Writer) (map[string]any, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w of %s", errTimeout, limit))
 	defer cancel()
-	return w.try(ctx)
+	return w.try(ctx, printed)
 }
 
 // endedBy returns the error of a callback whose context ended.

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -83,14 +84,14 @@ func TestCallRefuses(t *testing.T) {
 		"unknown keys":    of(callback.HTTP, params{"url": "http://h", "insecure": true}),
 		"another context": of(callback.Function, params{"function": "sleep"}),
 	} {
-		if _, err := c.Call(t.Context(), tt); err == nil {
+		if _, err := c.Call(t.Context(), io.Discard, tt); err == nil {
 			t.Errorf("%s is let pass", name)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the run ends")
 	cancel(cause)
-	if _, err := c.Call(ctx, of(callback.Function, params{"function": "sleep",
+	if _, err := c.Call(ctx, io.Discard, of(callback.Function, params{"function": "sleep",
 		"arguments": map[string]any{"seconds": "0"}})); !errors.Is(err, cause) {
 		t.Errorf("a callback is started after its context ended: %v", err)
 	}
@@ -98,7 +99,7 @@ func TestCallRefuses(t *testing.T) {
 
 func TestSleep(t *testing.T) {
 	clock := &stepped{}
-	values, err := New(Options{Clock: clock}).Call(t.Context(),
+	values, err := New(Options{Clock: clock}).Call(t.Context(), io.Discard,
 		of(callback.Function, params{"function": "sleep", "arguments": map[string]any{"seconds": int64(90)}}))
 	if err != nil || values != nil {
 		t.Fatal(values, err)
@@ -138,7 +139,7 @@ func TestWaitTCP(t *testing.T) {
 	}
 	call := of(callback.Function, params{"function": "wait_tcp", "interval": int64(7),
 		"arguments": map[string]any{"host": host, "port": port}})
-	if _, err := New(Options{Clock: clock}).Call(t.Context(), call); err != nil {
+	if _, err := New(Options{Clock: clock}).Call(t.Context(), io.Discard, call); err != nil {
 		t.Fatal(err)
 	}
 	listener.Close()
@@ -147,7 +148,7 @@ func TestWaitTCP(t *testing.T) {
 	}
 
 	call.Resource.Parameters["timeout"] = int64(1)
-	_, err = New(Options{}).Call(t.Context(), call)
+	_, err = New(Options{}).Call(t.Context(), io.Discard, call)
 	wantError(t, err, "wait_tcp: ran into its timeout of 1s", "connection refused")
 }
 
@@ -159,7 +160,7 @@ func TestResolveDNS(t *testing.T) {
 		}
 		return []string{"10.0.0.2", "10.0.0.1", "10.0.0.2"}, nil
 	})})
-	values, err := c.Call(t.Context(), of(callback.Function,
+	values, err := c.Call(t.Context(), io.Discard, of(callback.Function,
 		params{"function": "resolve_dns", "arguments": map[string]any{"name": "db.example"}}))
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strconv"
@@ -49,7 +50,7 @@ func newFunction(c *Controller, r resource.Resource) (worker, error) {
 // askLimit bounds one attempt of a function that waits.
 const askLimit = 10 * time.Second
 
-func (f function) try(ctx context.Context) (map[string]any, error) {
+func (f function) try(ctx context.Context, _ io.Writer) (map[string]any, error) {
 	if !f.wait {
 		return f.ask(ctx, f.Controller, f.arguments)
 	}
@@ -94,7 +95,7 @@ func waitHTTP(ctx context.Context, c *Controller, arguments map[string]string) (
 	if err != nil {
 		return nil, err
 	}
-	return w.try(ctx)
+	return w.try(ctx, io.Discard)
 }
 
 func resolveDNS(ctx context.Context, c *Controller, arguments map[string]string) (map[string]any, error) {

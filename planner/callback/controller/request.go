@@ -53,7 +53,7 @@ func newRequest(c *Controller, r resource.Resource) (worker, error) {
 	return request{c, r.Parameters, conceal(r), statuses, paths}, nil
 }
 
-func (r request) try(ctx context.Context) (map[string]any, error) {
+func (r request) try(ctx context.Context, _ io.Writer) (map[string]any, error) {
 	client, err := r.client()
 	if err != nil {
 		return nil, permanent{err}

@@ -86,7 +86,7 @@ func TestRequest(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got = seen{}
-			values, err := New(Options{Clock: &stepped{}, Proxy: noProxy}).Call(t.Context(),
+			values, err := New(Options{Clock: &stepped{}, Proxy: noProxy}).Call(t.Context(), io.Discard,
 				of(callback.HTTP, tt.parameters))
 			if err != nil {
 				t.Fatal(err)
@@ -152,12 +152,12 @@ func TestRequestFails(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(Options{Clock: &stepped{}, Proxy: noProxy}).Call(t.Context(),
+			_, err := New(Options{Clock: &stepped{}, Proxy: noProxy}).Call(t.Context(), io.Discard,
 				of(callback.HTTP, tt.parameters))
 			wantError(t, err, tt.want...)
 		})
 	}
-	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(),
+	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(), io.Discard,
 		of(callback.HTTP, params{"url": base + "/away"})); err != nil {
 		t.Errorf("a request without secrets is not redirected: %v", err)
 	}
@@ -174,7 +174,7 @@ func TestRedirectTellsNoAddress(t *testing.T) {
 		r *http.Request) {
 		http.Redirect(w, r, elsewhere, http.StatusFound)
 	}})
-	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(),
+	if _, err := New(Options{Proxy: noProxy}).Call(t.Context(), io.Discard,
 		of(callback.HTTP, params{"url": base + "/?key=t0p5ecret"})); err != nil || referer != "" {
 		t.Errorf("%v, the other host was told %q", err, referer)
 	}
@@ -187,7 +187,7 @@ func TestRequestIsEnded(t *testing.T) {
 		cancel(cause)
 		<-r.Context().Done()
 	}})
-	_, err := New(Options{Proxy: noProxy}).Call(ctx, of(callback.HTTP, params{"url": base, "retries": int64(1000)}))
+	_, err := New(Options{Proxy: noProxy}).Call(ctx, io.Discard, of(callback.HTTP, params{"url": base, "retries": int64(1000)}))
 	if !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
@@ -231,7 +231,7 @@ func TestRequestTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.parameters["url"] = server.URL
-			_, err := c.Call(t.Context(), of(callback.HTTP, tt.parameters))
+			_, err := c.Call(t.Context(), io.Discard, of(callback.HTTP, tt.parameters))
 			if tt.want == "" && err != nil {
 				t.Fatal(err)
 			}
@@ -278,7 +278,7 @@ func TestWaitHTTP(t *testing.T) {
 	clock := &stepped{}
 	call := of(callback.Function, params{"function": "wait_http",
 		"arguments": map[string]any{"url": base, "status": int64(204)}})
-	if _, err := New(Options{Clock: clock, Proxy: noProxy}).Call(t.Context(), call); err != nil {
+	if _, err := New(Options{Clock: clock, Proxy: noProxy}).Call(t.Context(), io.Discard, call); err != nil {
 		t.Fatal(err)
 	}
 	if asked != 3 || len(clock.waits) != 2 {
