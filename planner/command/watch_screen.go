@@ -63,25 +63,18 @@ func paceOf(ctx context.Context, store *journal.Store) (map[string]time.Duration
 			continue
 		}
 		began, nodes := map[string]time.Time{}, map[string]int{}
-		for after, more := int64(0), true; more; {
-			events, err := store.Events(ctx, r.ID, after, page, journal.PhaseStarted, journal.NodeFinished,
-				journal.GroupFinished)
-			if err != nil {
+		for e, err := range store.Each(ctx, r.ID, 0, journal.PhaseStarted, journal.NodeFinished, journal.GroupFinished) {
+			switch {
+			case err != nil:
 				return nil, err
+			case e.Kind == journal.PhaseStarted && began[e.Group].IsZero():
+				began[e.Group] = e.Time
+			case e.Kind == journal.NodeFinished:
+				nodes[e.Group]++
+			case e.Kind == journal.GroupFinished && e.Status == string(strategy.Deployed) && pace[e.Group] == 0 &&
+				nodes[e.Group] > 0 && !began[e.Group].IsZero():
+				pace[e.Group] = max(1, e.Time.Sub(began[e.Group])/time.Duration(nodes[e.Group]))
 			}
-			for _, e := range events {
-				after = e.Seq
-				switch {
-				case e.Kind == journal.PhaseStarted && began[e.Group].IsZero():
-					began[e.Group] = e.Time
-				case e.Kind == journal.NodeFinished:
-					nodes[e.Group]++
-				case e.Kind == journal.GroupFinished && e.Status == string(strategy.Deployed) && pace[e.Group] == 0 &&
-					nodes[e.Group] > 0 && !began[e.Group].IsZero():
-					pace[e.Group] = max(1, e.Time.Sub(began[e.Group])/time.Duration(nodes[e.Group]))
-				}
-			}
-			more = len(events) == page
 		}
 	}
 	return pace, nil

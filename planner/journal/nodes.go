@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,18 +29,33 @@ const page = 1000
 // AllEvents returns all events of a run, oldest first, or all of some kinds; without kinds not those of the kind
 // [Output]: what tasks printed at the end is with their ends.
 func (s *Store) AllEvents(ctx context.Context, run string, kinds ...Kind) (all []Recorded, err error) {
-	for after := int64(0); ; {
-		events, err := s.Events(ctx, run, after, page, kinds...)
+	for e, err := range s.Each(ctx, run, 0, kinds...) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range events {
-			if after = e.Seq; e.Kind != Output {
-				all = append(all, e)
-			}
+		if e.Kind != Output {
+			all = append(all, e)
 		}
-		if len(events) < page {
-			return all, nil
+	}
+	return all, nil
+}
+
+// Each returns the events of a run after a sequence number, oldest first, without having all of them at once; of some
+// kinds only, where kinds are given. After an error there is no further event.
+func (s *Store) Each(ctx context.Context, run string, after int64, kinds ...Kind) iter.Seq2[Recorded, error] {
+	return func(yield func(Recorded, error) bool) {
+		for more := true; more; {
+			events, err := s.Events(ctx, run, after, page, kinds...)
+			if err != nil {
+				yield(Recorded{}, err)
+				return
+			}
+			for _, e := range events {
+				if after = e.Seq; !yield(e, nil) {
+					return
+				}
+			}
+			more = len(events) == page
 		}
 	}
 }

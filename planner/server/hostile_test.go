@@ -89,7 +89,7 @@ func hostileText(t *testing.T, at journal.Location, asks bool) {
 	}
 	for ended := range 2 {
 		for _, r := range all {
-			if stream := r.live || r.events; ended == 0 && (stream || !asks) { // streams end with the run
+			if stream := r.live != nil || r.events; ended == 0 && (stream || !asks) { // streams end with the run
 				continue
 			}
 			ids := maps.Clone(values)
@@ -132,7 +132,7 @@ func hostileText(t *testing.T, at journal.Location, asks bool) {
 				}
 				check(address, answer, true)
 				for name, p := range r.parameters {
-					if ended == 1 && !r.live && !r.events || p.max > 0 || !asks {
+					if ended == 1 && r.live == nil && !r.events || p.max > 0 || !asks {
 						continue // as before, or numbers, of which the others refuse texts alike
 					}
 					check(address+"?"+name, get(http.MethodGet, address+"?"+name+"="+url.QueryEscape(hostiletest.Name()), ""), false)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -46,10 +45,12 @@ var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 		}
 		return text
 	},
-	"tabs":  func() []tab { return tabs },
-	"line":  func(b *box, down int) int { return b.Y + down },
-	"lines": strings.Lines,
-	"diff":  func(e journal.Recorded) bool { return e.Message == journal.TextChanged },
+	"printed": printedID,
+	"title":   func(node string) string { return (&journal.NodeHistory{Node: node}).Title() },
+	"tabs":    func() []tab { return tabs },
+	"line":    func(b *box, down int) int { return b.Y + down },
+	"lines":   strings.Lines,
+	"diff":    func(e journal.Recorded) bool { return e.Message == journal.TextChanged },
 	"kind": func(line string) string {
 		switch {
 		case strings.HasPrefix(line, "+"):
@@ -121,8 +122,9 @@ func (s *server) pages() []route {
 		{path: "/drift", page: true, parameters: map[string]parameter{"site": textParameter, "limit": listParameter},
 			answer: s.driftPage},
 		{path: "/runs/{id}/approval", page: true, answer: s.ofRun(s.approvalPage)},
-		{path: "/runs/{id}/live", parameters: map[string]parameter{"after": seqParameter}, live: true},
+		{path: "/runs/{id}/live", parameters: map[string]parameter{"after": seqParameter}, live: liveGrid},
 		{path: "/runs/{id}/nodes/{node}", page: true, answer: s.ofRun(nodePage)},
+		{path: "/runs/{id}/nodes/{node}/live", parameters: map[string]parameter{"after": seqParameter}, live: liveNode},
 		{path: "/services", page: true, parameters: map[string]parameter{"site": textParameter, "entity": textParameter,
 			"state": textParameter, "deleted": flagParameter}, answer: s.servicesPage},
 		{path: "/services/{name}", page: true, parameters: map[string]parameter{"site": textParameter, "limit": listParameter},
@@ -165,63 +167,13 @@ func runPage(ctx context.Context, store *journal.Store, run journal.Run, q query
 func (s *server) approvalPage(ctx context.Context, store *journal.Store, run journal.Run, _ query) (any, error) {
 	events, err := store.AllEvents(ctx, run.ID, journal.Paused, journal.Decided)
 	p := newPicture()
-	p.fold(events)
+	p.fold(events...)
 	held := false
 	for _, e := range p.Notes {
 		held = e.Action == journal.Hold || held && e.Action != journal.Resume
 	}
 	return page{"approval", "Decisions about a run of " + run.Site, about(run, "approval", map[string]any{
 		"Waits": p.Waits, "Decided": p.Notes, "Held": held, "People": len(s.People) > 0})}, err
-}
-
-func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
-	name := q.text["node"]
-	if name == (&journal.NodeHistory{}).Title() {
-		name = ""
-	}
-	var tasks, notes []journal.Recorded
-	type key struct {
-		phase            int
-		resource, action string
-	}
-	open := map[key]int{} // started, without an end
-	p := newPicture()
-	err := eachEvent(ctx, store, run.ID, func(e journal.Recorded) {
-		p.fold([]journal.Recorded{e})
-		k := key{e.Phase, e.Resource, e.Action}
-		switch {
-		case e.Node != name:
-		case e.Kind == journal.TaskStarted:
-			open[k] = len(tasks)
-			e.Status = "running"
-			tasks = append(tasks, e)
-		case e.Kind == journal.TaskFinished:
-			if i, started := open[k]; started {
-				tasks[i] = e
-				delete(open, k)
-			} else {
-				tasks = append(tasks, e)
-			}
-		case e.Kind == journal.Output: // of what runs
-			for k, i := range open {
-				if k.phase == e.Phase && k.resource == e.Resource {
-					tasks[i].Output += e.Output
-				}
-			}
-		case e.Kind == journal.Note && name != "":
-			notes = append(notes, e)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	p.over = p.over || run.Status != journal.Running
-	r := p.rows[name]
-	if r == nil {
-		return nil, notFound("the run %q has no node %q", run.ID, name)
-	}
-	return page{"node", "Node " + r.Title(), about(run, "", map[string]any{"Row": r, "Cells": p.Cells(r),
-		"Columns": p.Columns(), "Tasks": tasks, "Notes": notes})}, nil
 }
 
 func (s *server) servicesPage(ctx context.Context, q query) (any, error) {
@@ -244,28 +196,34 @@ func (s *server) servicePage(ctx context.Context, q query) (answer any, err erro
 	return answer, err
 }
 
-// live returns what writes updates of the page of a run: what changed since the event that the page has.
-func live(seen int64) sender {
+// liveGrid returns what writes updates of the grid of a run: what changed since the event that the page has.
+func liveGrid(q query, seen int64) sender {
 	p := newPicture()
+	return updates(seen, p.fold, func() any { return p.changes() })
+}
+
+// updates returns what writes updates of a page. add takes each event of the run, and changes returns what those since
+// its last call, or since the event that the page has, changed; nil: nothing.
+func updates(seen int64, add func(...journal.Recorded), changes func() any) sender {
 	return func(w io.Writer, events []journal.Recorded) error {
-		if len(events) == 0 {
+		old := slices.IndexFunc(events, func(e journal.Recorded) bool { return e.Seq > seen })
+		if old < 0 {
+			old = len(events)
+		}
+		if add(events[:old]...); old > 0 {
+			changes() // the page has them
+		}
+		if old == len(events) {
 			return nil
 		}
-		if p.Seq <= seen {
-			old := slices.IndexFunc(events, func(e journal.Recorded) bool { return e.Seq > seen })
-			if old < 0 {
-				old = len(events)
-			}
-			p.fold(events[:old])
-			p.changes() // the page has them
-			if events = events[old:]; len(events) == 0 {
-				return nil
-			}
+		add(events[old:]...)
+		update := changes()
+		if update == nil {
+			return nil
 		}
-		p.fold(events)
-		data, err := json.Marshal(p.changes())
+		data, err := json.Marshal(update)
 		if err == nil {
-			_, err = fmt.Fprintf(w, "id: %d\ndata: %s\n\n", p.Seq, cmp.Or(resource.Visible(string(data)), "{}"))
+			_, err = fmt.Fprintf(w, "id: %d\ndata: %s\n\n", events[len(events)-1].Seq, resource.VisibleJSON(data))
 		}
 		return err
 	}

@@ -182,7 +182,7 @@ func TestGridOfBatches(t *testing.T) {
 		{[]journal.Event{ended, {Kind: journal.GroupFinished, Group: "web", Status: "FAILED"}}, "done not reached"},
 	} {
 		for _, e := range step.events {
-			p.fold([]journal.Recorded{{Event: e}})
+			p.fold(journal.Recorded{Event: e})
 		}
 		if got := p.cell(p.rows["n1"], "node").Text + " " + p.cell(p.rows["n2"], "node").Text; got != step.want {
 			t.Errorf("step %d: the cells are %q, want %q", i+1, got, step.want)

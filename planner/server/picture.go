@@ -68,7 +68,7 @@ func newPicture() *picture {
 }
 
 // fold takes the next events of the run.
-func (p *picture) fold(events []journal.Recorded) {
+func (p *picture) fold(events ...journal.Recorded) {
 	for _, e := range events {
 		p.Seq = e.Seq
 		switch e.Kind {

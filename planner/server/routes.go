@@ -24,9 +24,10 @@ type route struct {
 	path       string
 	parameters map[string]parameter // of the query
 	events     bool                 // answers as an event stream, too
-	live       bool                 // answers as an event stream for a page, and not otherwise
-	page       bool                 // answers people
-	answer     func(ctx context.Context, q query) (any, error)
+	// live: it answers as an event stream for a page that has the events up to one, and not otherwise
+	live   func(q query, seen int64) sender
+	page   bool // answers people
+	answer func(ctx context.Context, q query) (any, error)
 }
 
 // parameter is a parameter of the query; max is 0 for a text, 1 for a flag, and above that the bound of a number. A
@@ -238,25 +239,18 @@ func eventsOf(ctx context.Context, store *journal.Store, run journal.Run, q quer
 func tasksOf(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
 	after, limit := q.number["after"], int(q.number["limit"])
 	var out []journal.Recorded
-	for {
-		events, err := store.Events(ctx, run.ID, after, int(pageParameter.max))
+	for e, err := range store.Each(ctx, run.ID, after, journal.TaskStarted, journal.TaskFinished) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range events {
-			after = e.Seq
-			task := e.Kind == journal.TaskStarted || e.Kind == journal.TaskFinished
-			if !task || q.text["node"] != "" && e.Node != q.text["node"] || q.text["status"] != "" && e.Status != q.text["status"] {
-				continue
-			}
+		after = e.Seq
+		if (q.text["node"] == "" || e.Node == q.text["node"]) && (q.text["status"] == "" || e.Status == q.text["status"]) {
 			if out = append(out, e); len(out) == limit {
-				return paged("tasks", out, after), nil
+				break
 			}
-		}
-		if len(events) < int(pageParameter.max) {
-			return paged("tasks", out, after), nil
 		}
 	}
+	return paged("tasks", out, after), nil
 }
 
 // paged is a page of events; next is the value of after for the next page.
@@ -284,8 +278,8 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request, to route, q quer
 		after = n
 	}
 	send := sendEvents
-	if to.live {
-		send, after = live(after), 0 // a picture needs all events
+	if to.live != nil {
+		send, after = to.live(q, after), 0 // it needs all events
 	}
 	begun := false
 	err := s.withRun(r.Context(), q.text["id"], func(store *journal.Store, run journal.Run) error {

@@ -165,7 +165,7 @@ func (s *server) guarded(to route) http.Handler {
 			fail(w, err)
 			return
 		}
-		if to.live || to.events && strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		if to.live != nil || to.events && strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
 			s.stream(w, r, to, q)
 			return
 		}

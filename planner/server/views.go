@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,33 +20,21 @@ import (
 // listed bounds what a page lists of one kind; the grid and JSON have all.
 const listed = 200
 
-// eachEvent visits the events of a run, or those of some kinds, without having all of them at once.
-func eachEvent(ctx context.Context, store *journal.Store, run string, visit func(journal.Recorded),
-	kinds ...journal.Kind) error {
-	for after, size := int64(0), int(pageParameter.def); ; {
-		events, err := store.Events(ctx, run, after, size, kinds...)
-		for _, e := range events {
-			visit(e)
-			after = e.Seq
-		}
-		if err != nil || len(events) < size {
-			return err
-		}
-	}
-}
-
 // pictureOf returns the picture of a run, with its first failed tasks.
 func pictureOf(ctx context.Context, store *journal.Store, run journal.Run) (p *picture, failures []journal.Recorded,
 	err error) {
 	p = newPicture()
-	err = eachEvent(ctx, store, run.ID, func(e journal.Recorded) {
-		p.fold([]journal.Recorded{e})
+	for e, err := range store.Each(ctx, run.ID, 0) {
+		if err != nil {
+			return nil, nil, err
+		}
+		p.fold(e)
 		if e.Kind == journal.TaskFinished && e.Status == "failed" && len(failures) < listed {
 			failures = append(failures, e)
 		}
-	})
+	}
 	p.over = p.over || run.Status != journal.Running
-	return p, failures, err
+	return p, failures, nil
 }
 
 // about is what every page of a run has: the run and the view that is shown.
@@ -120,8 +107,11 @@ const timelineWidth, barHeight = 1000, 26
 func timelinePage(ctx context.Context, store *journal.Store, run journal.Run, _ query) (any, error) {
 	t := timeline{names: map[int]string{}, groups: map[string]*bar{},
 		phases: map[string]*bar{}, paused: map[string]time.Time{}}
-	if err := eachEvent(ctx, store, run.ID, t.add); err != nil {
-		return nil, err
+	for e, err := range store.Each(ctx, run.ID, 0) {
+		if err != nil {
+			return nil, err
+		}
+		t.add(e)
 	}
 	bars := t.lay(run)
 	data := map[string]any{"Bars": bars, "Waited": t.waits(), "Slow": t.slow, "Width": timelineWidth,
@@ -284,10 +274,13 @@ func planPage(ctx context.Context, store *journal.Store, run journal.Run, _ quer
 	}
 	var phases []*phase
 	criteria := map[string]string{}
-	err := eachEvent(ctx, store, run.ID, func(e journal.Recorded) {
+	for e, err := range store.Each(ctx, run.ID, 0, journal.Planned) {
+		if err != nil {
+			return nil, err
+		}
 		if e.Phase == 0 {
 			criteria[e.Group] = e.Message
-			return
+			continue
 		}
 		last := len(phases) - 1
 		if last < 0 || phases[last].Number != e.Phase {
@@ -298,8 +291,8 @@ func planPage(ctx context.Context, store *journal.Store, run journal.Run, _ quer
 			phases[last].Nodes++
 			phases[last].Tasks += n.Tasks
 		}
-	}, journal.Planned)
-	return page{"plan", "Plan of a run of " + run.Site, about(run, "plan", map[string]any{"Phases": phases, "Criteria": criteria})}, err
+	}
+	return page{"plan", "Plan of a run of " + run.Site, about(run, "plan", map[string]any{"Phases": phases, "Criteria": criteria})}, nil
 }
 
 // found is what a run found on a node that was no longer as slipway had left it.
@@ -314,16 +307,18 @@ func (f found) Repaired() bool { return f.Status == "changed" }
 // driftOf returns the drift that a run found: what it repaired, or tried to, and what differs and is left because of
 // noop.
 func driftOf(ctx context.Context, store *journal.Store, run journal.Run) (out []found, more int, err error) {
-	err = eachEvent(ctx, store, run.ID, func(e journal.Recorded) {
+	for e, err := range store.Each(ctx, run.ID, 0, journal.TaskFinished) {
 		switch {
+		case err != nil:
+			return nil, 0, err
 		case e.Action != string(task.Repair) && e.Status != "differs":
 		case len(out) == listed:
 			more++
 		default:
 			out = append(out, found{run.ID, e})
 		}
-	}, journal.TaskFinished)
-	return out, more, err
+	}
+	return out, more, nil
 }
 
 func runDriftPage(ctx context.Context, store *journal.Store, run journal.Run, _ query) (any, error) {
@@ -415,26 +410,6 @@ func (s *server) driftPage(ctx context.Context, q query) (any, error) {
 	slices.SortStableFunc(runs, func(a, b ofRun) int { return b.Started.Compare(a.Started) })
 	checks, err := s.newestChecks(ctx, q.text["site"], 1)
 	return page{"drifts", "Drift", map[string]any{"Checks": checks, "Runs": runs, "Looked": looked, "Site": q.text["site"]}}, err
-}
-
-// taskPage shows a task: the event with which it ended, or started.
-func taskPage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
-	seq, err := strconv.ParseInt(q.text["task"], 10, 64)
-	if err != nil || seq < 1 {
-		return nil, &statusError{http.StatusBadRequest, fmt.Sprintf("the number of a task is a whole number from 1, not %q", q.text["task"])}
-	}
-	events, err := store.Events(ctx, run.ID, seq-1, 1, journal.TaskStarted, journal.TaskFinished)
-	if err != nil {
-		return nil, err
-	}
-	if len(events) == 0 || events[0].Seq != seq {
-		return nil, notFound("the run %q has no task %d", run.ID, seq)
-	}
-	e := events[0]
-	if e.Kind == journal.TaskStarted {
-		e.Status = "running"
-	}
-	return page{"task", "Task " + e.Resource, about(run, "", map[string]any{"Task": e})}, nil
 }
 
 // lifecycleOf draws the lifecycle of a service, with its state marked: one that slipway brings as a whole, another one

@@ -105,9 +105,11 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 		{Kind: journal.Planned, Group: name, Message: text}}
 	events = append(events, journal.PlannedPhase(1, name, name,
 		[]journal.NodeTasks{{Node: Node(), Tasks: 4}, {Node: name, Tasks: 1}})...)
+	printed := of(journal.Output, Node(), "") // of the whole corpus a journal keeps the end
+	printed.Output = name
 	long := of(journal.TaskFinished, Node(), name)
 	long.Resource = "exec[" + text + "]"
-	events = append(events, of(journal.PhaseStarted, "", ""), of(journal.TaskStarted, Node(), ""), of(journal.Output, Node(), ""),
+	events = append(events, of(journal.PhaseStarted, "", ""), of(journal.TaskStarted, Node(), ""), printed, of(journal.Output, Node(), ""),
 		of(journal.TaskFinished, Node(), "failed"), repaired, changed, of(journal.TaskFinished, Node(), "differs"),
 		long, of(journal.TaskFinished, name, name), of(journal.NodeFinished, Node(), "FAILED"),
 		of(journal.NodeFinished, name, name),

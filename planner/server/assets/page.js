@@ -60,7 +60,27 @@ for (const form of document.querySelectorAll("form.decide")) {
   });
 }
 const live = id("live");
-if (live) {
+// follow takes the updates of a page while a run is at work, and loads it again when the run has ended.
+const follow = (update) => {
+  const source = new EventSource(live.dataset.live);
+  source.onopen = () => { live.hidden = true; };
+  source.onmessage = (e) => update(JSON.parse(e.data));
+  source.onerror = () => { live.hidden = false; };
+  source.addEventListener("end", () => { source.close(); location.reload(); });
+};
+if (live && !form) {
+  // The page of a node or a task: what runs prints is added to it, and other tasks load it again, not all the time.
+  let reload;
+  follow((u) => {
+    for (const [name, text] of Object.entries(u.printed ?? {})) {
+      const box = id(name);
+      if (!box) continue;
+      box.parentElement.hidden = false;
+      box.lastElementChild.append(text);
+    }
+    if (u.changed) reload ??= setTimeout(() => location.reload(), 2000);
+  });
+} else if (live) {
   let said = 0;
   const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
   // Updates wait in a line, and each frame takes as many as leave the browser time for its user.
@@ -100,9 +120,5 @@ if (live) {
     later("counts", (counts) => put(counts, u.counts));
     if (Date.now() - said > 10000) { said = Date.now(); put(id("announce"), u.counts); }
   };
-  const source = new EventSource(live.dataset.live);
-  source.onopen = () => { live.hidden = true; };
-  source.onmessage = (e) => update(JSON.parse(e.data));
-  source.onerror = () => { live.hidden = false; };
-  source.addEventListener("end", () => { source.close(); location.reload(); });
+  follow(update);
 }
