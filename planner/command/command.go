@@ -39,6 +39,7 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 	for _, cmd := range []*cobra.Command{newRuns(j), newReport(j), newWatch(j), newServices(j)} {
 		j.add(cmd.PersistentFlags())
 		cmd.PersistentFlags().StringVar(&j.site, "site", "", "name of the site; needed only where there are journals of several")
+		completeFlag(cmd, "site", offer(j.sites))
 		root.AddCommand(cmd)
 	}
 	serve := newServe(j)

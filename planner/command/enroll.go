@@ -41,8 +41,8 @@ func newEnroll() *cobra.Command {
 	var o enroll.Options
 	var name string
 	output := asObjects
-	flag := &formatFlag{value: &output, allowed: []format{asObjects, asResources, asDocument}}
-	cmd.Flags().VarP(flag, "output", "o", flag.names()+": nodes as objects, as slipway_node with import blocks, or a site document")
+	(&formatFlag{value: &output, allowed: []format{asObjects, asResources, asDocument}}).add(cmd, "output", "o",
+		": nodes as objects, as slipway_node with import blocks, or a site document")
 	cmd.Flags().StringVar(&name, "site", "site", "name of the site")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "take these nodes only: names, or patterns with * and ?")
 	cmd.Flags().StringVar(&o.Network, "network", "", "Airship: the network whose address a node is reached at; that of primary_network otherwise")

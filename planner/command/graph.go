@@ -1,10 +1,6 @@
 package command
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
@@ -12,7 +8,6 @@ import (
 )
 
 func newGraph() *cobra.Command {
-	var format string
 	var simulated bool
 	cmd := &cobra.Command{
 		Use:   "graph FILE...",
@@ -26,14 +21,11 @@ func newGraph() *cobra.Command {
 	flags, script := &siteFlags{}, &outcomeFlags{}
 	flags.add(cmd)
 	script.add(cmd)
-	cmd.Flags().StringVar(&format, "format", "mermaid", strings.Join(pictureFormats, ", "))
+	output := pictureFlag(cmd)
 	cmd.Flags().BoolVar(&simulated, "simulate", false, "show how a simulated run leaves the groups")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := stdinOnce(args, script.file); err != nil {
 			return err
-		}
-		if !slices.Contains(pictureFormats, format) {
-			return inputError(fmt.Errorf("--format %s: must be one of %s", format, strings.Join(pictureFormats, ", ")))
 		}
 		read := valid
 		if simulated = simulated || script.given(); simulated {
@@ -56,7 +48,7 @@ func newGraph() *cobra.Command {
 			return inputError(err)
 		}
 		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", groups.draw(format))
+		p.printf("%s", groups.draw(*output))
 		notes := &printer{w: cmd.ErrOrStderr(), err: p.err} // the output is the picture alone
 		warn(notes, warnings, table)
 		return notes.err

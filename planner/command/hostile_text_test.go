@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -32,15 +33,13 @@ func outputs(t *testing.T, visit func(name, argument string, args []string)) {
 		for _, c := range cmd.Commands() {
 			walk(c, append(slices.Clone(path), c.Name()))
 		}
-		flag := "output"
-		var formats []string
-		if f := cmd.Flags().Lookup(flag); f != nil {
-			for _, allowed := range f.Value.(*formatFlag).allowed {
-				formats = append(formats, string(allowed))
+		var flag string
+		var formats []format
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if value, ok := f.Value.(*formatFlag); ok {
+				flag, formats = f.Name, value.allowed
 			}
-		} else if f := cmd.Flags().Lookup("format"); f != nil {
-			flag, formats = "format", pictureFormats
-		}
+		})
 		if cmd.Name() == "check" { // it looks at nodes, whose text is cleaned when it arrives (TestAMessageIsLegible)
 			return
 		}
@@ -49,7 +48,7 @@ func outputs(t *testing.T, visit func(name, argument string, args []string)) {
 			argument = fields[1]
 		}
 		for _, f := range formats {
-			visit(strings.Join(path, " ")+" as "+f, argument, append(slices.Clone(path), "--"+flag, f))
+			visit(strings.Join(path, " ")+" as "+string(f), argument, append(slices.Clone(path), "--"+flag, string(f)))
 		}
 	}
 	walk(New("test", nil, ""), nil)

@@ -24,7 +24,7 @@ func newInventory() *cobra.Command {
 	var flags siteFlags
 	flags.add(cmd)
 	output := asAnsible
-	cmd.Flags().VarP(&formatFlag{value: &output, allowed: []format{asAnsible}}, "output", "o", string(asAnsible))
+	(&formatFlag{value: &output, allowed: []format{asAnsible}}).add(cmd, "output", "o", "")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s, err := parse(cmd, args, document.Options{Address: flags.address})
 		if err != nil {

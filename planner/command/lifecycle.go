@@ -118,7 +118,8 @@ func newLifecycleShow() *cobra.Command {
 		Short: "Show the states, transfers and gates of a lifecycle",
 		Long: "Show the states, transfers and gates of a lifecycle.\n\n" + lifecycleHelp +
 			"Exit status: 0 shown, 2 there is no such lifecycle, or it is not sound.",
-		Args: exactly(1, "one lifecycle, or one file"),
+		Args:              exactly(1, "one lifecycle, or one file"),
+		ValidArgsFunction: offerLifecycles,
 	}
 	output := outputFlag(cmd, asMarkdown)
 	name := nameFlag(cmd)
@@ -139,20 +140,18 @@ func newLifecycleGraph() *cobra.Command {
 		Long: "Draw a lifecycle: its states, and arrows with what sets each transfer off; a dashed arrow is where it leads after a failure, and a thick border a state\n" +
 			"in which services start.\n\n" + lifecycleHelp +
 			"Exit status: 0 drawn, 2 there is no such lifecycle, or it is not sound.",
-		Args: exactly(1, "one lifecycle, or one file"),
+		Args:              exactly(1, "one lifecycle, or one file"),
+		ValidArgsFunction: offerLifecycles,
 	}
 	name := nameFlag(cmd)
-	picture := cmd.Flags().String("format", pictureFormats[0], strings.Join(pictureFormats, ", "))
+	output := pictureFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !slices.Contains(pictureFormats, *picture) {
-			return inputError(fmt.Errorf("--format %s: must be one of %s", *picture, strings.Join(pictureFormats, ", ")))
-		}
 		m, err := machineNamed(cmd, args[0], *name)
 		if err != nil {
 			return err
 		}
 		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", pictureOfLifecycle(m).draw(*picture))
+		p.printf("%s", pictureOfLifecycle(m).draw(*output))
 		return p.err
 	}
 	return cmd
@@ -165,7 +164,8 @@ func newLifecycleCopy() *cobra.Command {
 		Long: "Write a lifecycle as a document, under the name NEW, to be changed. It goes to standard output.\n\n" +
 			lifecycleHelp +
 			"Exit status: 0 written, 2 there is no such lifecycle, it is not sound, or NEW cannot be the name of one.",
-		Args: exactly(2, "a lifecycle or a file, and the name that the copy gets"),
+		Args:              exactly(2, "a lifecycle or a file, and the name that the copy gets"),
+		ValidArgsFunction: offerLifecycles,
 	}
 	name := nameFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

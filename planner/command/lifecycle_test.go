@@ -81,7 +81,7 @@ func TestLifecycleCopy(t *testing.T) {
 		{[]string{"lifecycle", "show", file, "--name", "breif"},
 			`own.yaml holds no lifecycle "breif"; did you mean "brief"?`},
 		{[]string{"lifecycle", "graph", file, "--name", "brief", "--format", "svg"},
-			"--format svg: must be one of mermaid, dot"},
+			`"svg" for "--format" flag: must be mermaid or dot`},
 		{[]string{"lifecycle", "show", "simpel"},
 			`there is no lifecycle "simpel", and no such file; did you mean "simple"?`},
 		{[]string{"lifecycle", "show", "nothing/like/it.yaml"},

@@ -23,6 +23,8 @@ const (
 	asMarkdown format = "markdown"
 	asHTML     format = "html"
 	asJUnit    format = "junit"
+	asMermaid  format = "mermaid"
+	asDOT      format = "dot"
 )
 
 // formatFlag is a flag whose value is one of the allowed formats.
@@ -51,6 +53,16 @@ func (f *formatFlag) Set(s string) error {
 // Type is the type of the flag in the help.
 func (f *formatFlag) Type() string { return "format" }
 
+// add adds the flag to a command. more follows the formats in the help.
+func (f *formatFlag) add(cmd *cobra.Command, name, short, more string) {
+	cmd.Flags().VarP(f, name, short, f.names()+more)
+	values := make([]cobra.Completion, len(f.allowed))
+	for i, value := range f.allowed {
+		values[i] = string(value)
+	}
+	completeFlag(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
 // names lists the formats: "table, json or markdown".
 func (f *formatFlag) names() string {
 	names := make([]string, len(f.allowed))
@@ -67,8 +79,14 @@ func (f *formatFlag) names() string {
 // outputFlag adds --output, with table, json and more formats; the default is table.
 func outputFlag(cmd *cobra.Command, more ...format) *format {
 	chosen := table
-	f := &formatFlag{value: &chosen, allowed: append([]format{table, asJSON}, more...)}
-	cmd.Flags().VarP(f, "output", "o", f.names())
+	(&formatFlag{value: &chosen, allowed: append([]format{table, asJSON}, more...)}).add(cmd, "output", "o", "")
+	return &chosen
+}
+
+// pictureFlag adds --format, of pictures; the default is mermaid.
+func pictureFlag(cmd *cobra.Command) *format {
+	chosen := asMermaid
+	(&formatFlag{value: &chosen, allowed: []format{asMermaid, asDOT}}).add(cmd, "format", "", "")
 	return &chosen
 }
 

@@ -143,12 +143,9 @@ func aboutState(s lifecycle.State) string {
 	return about
 }
 
-// pictureFormats are the values of --format.
-var pictureFormats = []string{"mermaid", "dot"}
-
-// draw returns the picture in one of the [pictureFormats].
-func (p picture) draw(format string) string {
-	if format == "dot" {
+// draw returns the picture as Mermaid or as DOT.
+func (p picture) draw(f format) string {
+	if f == asDOT {
 		return p.dot()
 	}
 	return p.mermaid()

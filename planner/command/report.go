@@ -14,10 +14,11 @@ import (
 
 func newReport(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "report [RUN]",
-		Short: "Show how a run went: its steps, groups, nodes and what failed",
-		Long:  "Show how a run went. RUN is the id of a run, or a beginning of it; without it the newest run is shown.",
-		Args:  atMostOneRun,
+		Use:               "report [RUN]",
+		Short:             "Show how a run went: its steps, groups, nodes and what failed",
+		Long:              "Show how a run went. RUN is the id of a run, or a beginning of it; without it the newest run is shown.",
+		Args:              atMostOneRun,
+		ValidArgsFunction: offer(j.runs),
 	}
 	output := outputFlag(cmd, asMarkdown, asHTML, asJUnit)
 	cmd.RunE = j.reading(func(cmd *cobra.Command, store *journal.Store, args []string) error {

@@ -57,7 +57,8 @@ func newUnlock(j *journalFlags) *cobra.Command {
 		Long: "Free a site from a run that is gone or hangs. The next run does this itself: at once when the process ended on this machine, otherwise after\n" +
 			"30 seconds without a sign of life. A run that gives signs of life keeps its site, unless with --force: it then stops, and what it reached is\n" +
 			"in the ledgers of the nodes. --fence is for a journal that is an older copy, when nodes refuse its runs: their errors name the number.",
-		Args: exactly(1, "one site"),
+		Args:              exactly(1, "one site"),
+		ValidArgsFunction: offer(j.sites),
 	}
 	force := cmd.Flags().Bool("force", false, "free the site also from a run that gives signs of life")
 	fence := cmd.Flags().Int64("fence", 0, "give the next lease a higher number than this `NUMBER`")

@@ -158,10 +158,11 @@ func labelled(v services.Revision) string {
 
 func newServicesShow(j *journalFlags) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "show SERVICE",
-		Short: "Show a service with its attribute sets",
-		Long:  "Show a service with its attribute sets, as it is or as it was in an earlier version. Sensitive values are not recorded; their names are shown.",
-		Args:  exactly(1, "one service"),
+		Use:               "show SERVICE",
+		Short:             "Show a service with its attribute sets",
+		Long:              "Show a service with its attribute sets, as it is or as it was in an earlier version. Sensitive values are not recorded; their names are shown.",
+		Args:              exactly(1, "one service"),
+		ValidArgsFunction: offer(j.services),
 	}
 	output := outputFlag(cmd)
 	version := versionFlag(cmd, "show this version instead of the newest")
@@ -219,7 +220,8 @@ func newServicesLog(j *journalFlags) *cobra.Command {
 		Short: "Show the history of a service, newest version first",
 		Long: "Show the history of a service: its versions, newest first, each with the events that made it. An event that is ignored, and an attempt that\n" +
 			"failed, are listed with the version that they found.",
-		Args: exactly(1, "one service"),
+		Args:              exactly(1, "one service"),
+		ValidArgsFunction: offer(j.services),
 	}
 	output := outputFlag(cmd)
 	limit := limitFlag(cmd, 20, "at most so many versions")

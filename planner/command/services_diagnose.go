@@ -22,7 +22,8 @@ func newServicesDiagnose(j *journalFlags) *cobra.Command {
 		Long: "Show why a service was rejected, and what failed in its deployments: the last attempts that took the error edge of the lifecycle, newest first.\n" +
 			"A rejection is one of validation, with its messages. A failure is one of deployment, with the tasks of the service that failed since the\n" +
 			"deployment before it.",
-		Args: exactly(1, "one service"),
+		Args:              exactly(1, "one service"),
+		ValidArgsFunction: offer(j.services),
 	}
 	output := outputFlag(cmd)
 	version := versionFlag(cmd, "look back from this version instead of the newest")

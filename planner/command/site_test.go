@@ -271,7 +271,7 @@ func TestBadInput(t *testing.T) {
 		{[]string{"plan", hidden}, `configuration.file["/a\u200b"]`},
 		{[]string{"plan", hidden}, `"/a\u200b" contains U+200B, which is invisible; leave it out`},
 		{[]string{"plan", hidden}, hidden + `:4:20: override "o\ufeff": name: "o\ufeff" contains U+FEFF, which is invisible`},
-		{[]string{"graph", siteFile, "--format", "png"}, "--format png: must be one of mermaid, dot"},
+		{[]string{"graph", siteFile, "--format", "png"}, `"png" for "--format" flag: must be mermaid or dot`},
 		{[]string{"simulate", siteFile, "--fail", "ctl11"},
 			`--fail ctl11: there is no node "ctl11"; did you mean "ctl1"?`},
 		{[]string{"simulate", siteFile, "--timeout", "ctl1:run"},

@@ -28,7 +28,8 @@ func newWatch(j *journalFlags) *cobra.Command {
 			"the active run is followed, and while there is no such run, the next one is waited for.\n\n" +
 			"A terminal shows failures, groups, what runs now, and how long it takes; ? shows the keys, with which the run can also be approved, paused, resumed\n" +
 			"and cancelled. Elsewhere, or with TERM=dumb, every event is one line; with --output json a JSON object.",
-		Args: atMostOneRun,
+		Args:              atMostOneRun,
+		ValidArgsFunction: offer(j.runs),
 	}
 	output := outputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
