@@ -274,3 +274,101 @@ func TestPackagesThatUndoEachOther(t *testing.T) {
 		})
 	}
 }
+
+// TestPackagesThatWouldUndoOthers: what apt would take or bring besides is looked at before anything is done, and what the ledger
+// says of this site or another counts as what the manifest wants.
+func TestPackagesThatWouldUndoOthers(t *testing.T) {
+	const (
+		installed = `{"name":"jq","provider":"apt","install":true,"present":false}`
+		absent    = `{"name":"onig","provider":"apt","install":false,"present":false}`
+		left      = ": leave one of the two out"
+	)
+	both := stanza("jq", "Depends: onig\n") + stanza("onig", "")
+	gone, purged := item("package[onig]", "ensure", "absent"), item("package[onig]", "ensure", "purged")
+	for name, tt := range map[string]struct {
+		database string
+		ledger   string // of the resource that the manifest does not name; empty: none
+		site     string // of it
+		plan     string // of apt
+		items    []Item
+		want     []string // statuses
+		message  string
+	}{
+		"removes what the manifest wants": {both, "", "", "Remv jq [1]\nRemv onig [1]\n", []Item{item("package[jq]"), gone},
+			[]string{"package[jq] unchanged", "package[onig] failed"}, "with it jq would go, and package[jq] wants it installed" + left},
+		"purges what the ledger has": {both, installed, "s", "Purg jq [1]\nPurg onig [1]\n", []Item{purged},
+			[]string{"package[onig] failed"}, "with it jq would go, and package[jq] wants it installed" + left},
+		"removes what another site has": {both, installed, "other", "Remv jq [1]\nRemv onig [1]\n", []Item{gone},
+			[]string{"package[onig] failed"}, `with it jq would go, and package[jq] of the site "other" wants it installed` + left},
+		"brings what the manifest wants absent": {"", "", "", "Inst onig (1 x)\nInst jq (1 x)\n", []Item{item("package[jq]"), gone},
+			[]string{"package[jq] failed", "package[onig] unchanged"}, "with it onig would come, and package[onig] wants it absent" + left},
+		"brings what the ledger has as absent": {"", absent, "s", "Inst onig (1 x)\nInst jq (1 x)\n", []Item{item("package[jq]")},
+			[]string{"package[jq] failed"}, "with it onig would come, and package[onig] wants it absent" + left},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{answers: map[string]system.Output{
+				"apt-cache policy": prints("jq:\n  Candidate: 1\n"), "apt-get" + aptOptions + " -s": prints(tt.plan),
+			}}
+			s := aptNode(t, tt.database, r)
+			if tt.ledger != "" {
+				other := item("package[jq]")
+				if tt.ledger == absent {
+					other = gone
+				}
+				applied(t, s, tt.site, other, tt.ledger)
+			}
+			results := runAll(t, s, tt.items...)
+			if got := statuses(results); !slices.Equal(got, tt.want) {
+				t.Errorf("%q: %+v", got, results)
+			}
+			for _, got := range results {
+				if got.Status == Failed && !strings.Contains(got.Message, tt.message) {
+					t.Errorf("%s: %s", got.ID, got.Message)
+				}
+			}
+			for _, line := range r.ran {
+				if strings.HasPrefix(line, "apt-get") && !strings.Contains(line, " -s ") {
+					t.Errorf("it was done: %s", line)
+				}
+			}
+		})
+	}
+	t.Run("dnf took what the ledger has", func(t *testing.T) {
+		r := &recorder{answers: map[string]system.Output{"rpm -qa": prints("jq\t0\t1\t1\tx86_64\nonig\t0\t1\t1\tx86_64\n")}}
+		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
+		r.effects = map[string]func(){"dnf -y -q remove": func() { r.answers["rpm -qa"] = prints("") }}
+		applied(t, s, "other", item("package[jq]"), `{"name":"jq","provider":"dnf","install":true,"present":false}`)
+		got := runAll(t, s, gone)[0]
+		if want := `with it jq became absent, and package[jq] of the site "other" wants it installed` + left; !strings.Contains(got.Message, want) {
+			t.Errorf("%s: %q, want %q", got.Status, got.Message, want)
+		}
+	})
+	t.Run("removes what the manifest removes, too", func(t *testing.T) {
+		r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Remv jq [1]\nRemv onig [1]\n")}}
+		s := aptNode(t, both, r)
+		r.effects = map[string]func(){"apt-get" + aptOptions + " install -- onig-": nowInstalled(t, &s, "", "")}
+		applied(t, s, "s", item("package[jq]"), `{"name":"jq","provider":"apt","install":true,"present":true}`)
+		for _, got := range runAll(t, s, gone, withoutJq()) {
+			if got.Status == Failed {
+				t.Errorf("%s: %s", got.ID, got.Message)
+			}
+		}
+	})
+}
+
+// applied writes into the ledger that a site has applied a resource.
+func applied(t *testing.T, s *types.Session, site string, i Item, before string) {
+	t.Helper()
+	interrupted(t, s, i, before)
+	l, err := ledger.Read(s.System)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := *l.Entry("s", i.ID())
+	l.Change(ledger.Record{Drop: &ledger.Key{Site: "s", ID: i.ID()}})
+	e.Site, e.Digest = site, "d"
+	l.Change(ledger.Record{Entry: &e})
+	if err := l.Compact(); err != nil {
+		t.Fatal(err)
+	}
+}
