@@ -280,8 +280,9 @@ func (x *session) note() error {
 // items handles the manifest's items in their order.
 func (x *session) items(ctx context.Context) {
 	x.operations = x.plan()
+	x.sys.Named = make(map[ledger.Key]bool, len(x.operations))
 	for i, j := range x.operations {
-		x.index[j.id] = i
+		x.index[j.id], x.sys.Named[x.key(j)] = i, true
 		if j.wrong == nil && !j.Remove && !j.RefreshOnly && !j.Noop() {
 			x.sys.Wanted = append(x.sys.Wanted, j.Resource)
 		}

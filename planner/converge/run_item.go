@@ -330,6 +330,9 @@ func (x *session) captured(ctx context.Context, j *operation, known json.RawMess
 		capture = func() (json.RawMessage, error) { return w.Widen(ctx, x.sys, r, known) }
 	}
 	before, err := guarded(j.Type, capture)
+	if c := (types.ContradictionError{}); errors.As(err, &c) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("take down what is there before: %w", err)
 	}

@@ -1,9 +1,6 @@
 package converge
 
-import (
-	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
-)
+import "github.com/slipway/terraform-provider-slipway/planner/converge/types"
 
 // contradicted returns an error when an operation wants something else of a thing than a resource that was applied, or
 // comes in the manifest, before it and has another name of it. Otherwise each of them would change what the other one
@@ -17,9 +14,8 @@ func (x *session) contradicted(j *operation) error {
 	if err != nil || is.Thing == "" {
 		return err
 	}
-	inManifest, after := map[ledger.Key]bool{}, false
+	after := false
 	for _, other := range x.operations {
-		inManifest[x.key(other)] = true
 		after = after || other == j
 		if after || other.Type != j.Type || other.Remove || other.wrong != nil || other.Noop() {
 			continue
@@ -33,7 +29,7 @@ func (x *session) contradicted(j *operation) error {
 		}
 	}
 	for _, e := range x.ledger.Entries {
-		if e.Type != j.Type || inManifest[e.Key()] {
+		if e.Type != j.Type || x.sys.Named[e.Key()] {
 			continue
 		}
 		if err := is.Contradicts(sharer.Shared(x.sys, e.Before), string(j.id), string(e.ID)); err != nil {

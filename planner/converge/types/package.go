@@ -250,32 +250,21 @@ func (t packageType) applyWith(
 	}
 }
 
-// wantedInOrder returns what the manifest wants of a package manager and the node has.
-func wantedInOrder(ctx context.Context, s *Session, m packageManager) (rs []resource.Resource) {
-	for _, r := range s.Wanted {
-		if r.Type != "package" {
-			continue
-		}
-		if its, _, err := managerOf(s, r); err != nil || its != m {
-			continue
-		}
-		want := wantPackage(r)
-		if state, err := m.state(ctx, s, want.name); err == nil && comparePackage(want, state, "", m.matches) == nil {
-			rs = append(rs, r)
-		}
-	}
-	return rs
+// wantedInOrder returns what resources want of a package manager and the node has.
+func wantedInOrder(ctx context.Context, s *Session, m packageManager) []wantedPackage {
+	return slices.DeleteFunc(wantedPackages(s, m), func(w wantedPackage) bool {
+		state, err := m.state(ctx, s, w.name)
+		return err != nil || comparePackage(w.packageWant, state, "", m.matches) != nil
+	})
 }
 
-// stillInOrder returns an error that names what the manifest wants and the node had before a transaction, and has no
+// stillInOrder returns an error that names what resources want and the node had before a transaction, and has no
 // longer.
-func stillInOrder(ctx context.Context, s *Session, m packageManager, rs []resource.Resource) (errs error) {
-	for _, r := range rs {
-		want := wantPackage(r)
-		state, err := m.state(ctx, s, want.name)
-		if err == nil && comparePackage(want, state, "", m.matches) != nil {
-			err = fmt.Errorf("with it %s became %s, and %s wants it %s: leave one of the two out", want.name, state, r.ID(),
-				want.ensure)
+func stillInOrder(ctx context.Context, s *Session, m packageManager, wanted []wantedPackage) (errs error) {
+	for _, w := range wanted {
+		state, err := m.state(ctx, s, w.name)
+		if err == nil && comparePackage(w.packageWant, state, "", m.matches) != nil {
+			err = w.contradicts("became " + state.String())
 		}
 		errs = errors.Join(errs, err)
 	}

@@ -40,6 +40,12 @@ func (a apt) capture(
 		return nil
 	}
 	plan, err := a.plan(ctx, s, db, want, alongside)
+	if err == nil && a.contradicted(s, db, plan) != nil && want.install() {
+		plan, err = a.installing(ctx, s, []packageWant{want}) // which of those that share the transaction is it
+	}
+	if err == nil {
+		err = a.contradicted(s, db, plan)
+	}
 	if err != nil {
 		return err
 	}
@@ -57,6 +63,19 @@ func (a apt) capture(
 		if went.Name != key {
 			went.Auto = auto[went.Name]
 			b.Went = append(b.Went, went)
+		}
+	}
+	return nil
+}
+
+// contradicted returns an error when a transaction would take or bring what a resource wants otherwise.
+func (a apt) contradicted(s *Session, db dpkgDatabase, plan aptPlan) error {
+	for _, w := range wantedPackages(s, a) {
+		switch key := db.keyOf(w.name); {
+		case w.install() && plan.removes[key]:
+			return w.contradicts("would go")
+		case !w.install() && slices.Contains(plan.install, key):
+			return w.contradicts("would come")
 		}
 	}
 	return nil

@@ -38,6 +38,58 @@ func otherPackages(s *Session, provider string) ([]packageRecord, error) {
 	return out, nil
 }
 
+// wantedPackage is what a resource wants of a package.
+type wantedPackage struct {
+	packageWant
+	by string // the resource
+}
+
+// wantedPackages returns what the manifest wants of a package manager, and what resources want that it does not name:
+// unchanged ones of the site, and those of other sites, as far as the ledger has it.
+func wantedPackages(s *Session, m packageManager) (out []wantedPackage) {
+	add := func(provider, by string, want packageWant) {
+		if its, _, err := findManager(s, provider); err == nil && its == m {
+			out = append(out, wantedPackage{want, by})
+		}
+	}
+	for _, r := range s.Wanted {
+		if r.Type == "package" {
+			add(r.Parameters.String("provider"), string(r.ID()), wantPackage(r))
+		}
+	}
+	if s.Ledger == nil {
+		return out
+	}
+	for _, e := range s.Ledger.Entries {
+		if e.Type != "package" || e.Digest == "" || s.Named[e.Key()] {
+			continue
+		}
+		b, err := decode[*packageBefore](e.Before)
+		if err != nil {
+			continue // the resource itself reports it
+		}
+		by, want := string(e.ID), packageWant{b.Name, "absent"}
+		if b.Install {
+			want.ensure = "installed"
+		}
+		if e.Site != s.Site {
+			by += fmt.Sprintf(" of the site %q", e.Site)
+		}
+		add(b.Provider, by, want)
+	}
+	return out
+}
+
+// ContradictionError is the error of a resource whose transaction undoes, or would undo, what another one wants.
+type ContradictionError struct{ message string }
+
+func (e ContradictionError) Error() string { return e.message }
+
+func (w wantedPackage) contradicts(becomes string) error {
+	return ContradictionError{fmt.Sprintf("with it %s %s, and %s wants it %s: leave one of the two out", w.name, becomes, w.by,
+		w.ensure)}
+}
+
 // finishOthers completes what a transaction left that was cut off and that brought other resources, too: dnf knows that
 // of its last transaction only.
 func finishOthers(ctx context.Context, s *Session, m packageManager) error {

@@ -14,6 +14,7 @@ type Session struct {
 	Applying bool                 // the session is in mode Apply
 	Ran      map[resource.ID]bool // applied or refreshed in this session
 	Wanted   []resource.Resource  // what the manifest wants, without what is only looked at
+	Named    map[ledger.Key]bool  // all that the manifest names, whatever it does with it
 
 	// Image names the image that is taken, so that it has kept copies of its own; empty when none is.
 	Image string
