@@ -113,6 +113,16 @@ func (c *commandLine) failingApply() string {
 	return c.run(1, "apply", "-input=false", "-no-color", "-auto-approve")
 }
 
+// refused checks that a configuration is refused by its plan, with one error, which contains want.
+func (c *commandLine) refused(config, want string) {
+	c.t.Helper()
+	c.configure(config)
+	text := unwrapped(c.run(1, "plan", "-input=false", "-no-color"))
+	if !strings.Contains(text, want) || strings.Count(text, "Error:") != 1 {
+		c.t.Errorf("no error %q, or another one:\n%s", want, text)
+	}
+}
+
 var (
 	shownStep = regexp.MustCompile(`(?m)^ *(?:\+|~ ".*" ->) "(\d+\.\d+ .*)",?$`)
 	shownNode = regexp.MustCompile(`(?m)^ *[-+~] "([a-z0-9]+)" += (?:\d+ -> )?(\d+|null)\b`)
@@ -518,10 +528,7 @@ func TestTextBrake(t *testing.T) {
 	s.must(os.RemoveAll(filepath.Join(s.dir, "a", "etc/app")))
 	c.apply()
 	c.empty()
-	c.configure(strings.Replace(config(""), "rolling", "on_shortfall = \"halt\"\n  rolling", 1))
-	if text := c.run(1, "plan", "-input=false", "-no-color"); !strings.Contains(text, `"stop" "continue"`) {
-		t.Errorf("an on_shortfall that is not allowed:\n%s", text)
-	}
+	c.refused(config("  on_shortfall = \"halt\"\n"), `on_shortfall value must be one of: ["stop" "continue"], got: "halt"`)
 }
 
 // A plan says how many nodes may fail in the whole run, and the apply starts nothing new once more have failed.
@@ -560,10 +567,12 @@ func TestTextFailureBudget(t *testing.T) {
 		s.content("c", "etc/app") == "-" {
 		t.Errorf("not all nodes were worked on:\n%s", text)
 	}
-	c.configure(config("  failure_budget = {}\n"))
-	if text := c.run(1, "plan", "-input=false", "-no-color"); !strings.Contains(unwrapped(text),
-		"failure_budget: limits nothing; give nodes or percent, or leave it out") {
-		t.Errorf("a budget without limits:\n%s", text)
+	for budget, want := range map[string]string{
+		"{}":                "failure_budget: limits nothing; give nodes or percent, or leave it out",
+		"{ nodes = -1 }":    "failure_budget.nodes value must be at least 0, got: -1",
+		"{ percent = 101 }": "failure_budget.percent value must be between 0 and 100, got: 101",
+	} {
+		c.refused(config("  failure_budget = "+budget+"\n"), want)
 	}
 }
 
@@ -610,19 +619,22 @@ func TestTextBatches(t *testing.T) {
 		}
 	}
 	for rolling, want := range map[string]string{
-		`batches = ["50%", "10%"]`:          `rolling.batches[1]: "10%" adds no node to the batch before`,
-		`batches = ["110%"]`:                `rolling.batches[0]: "110%" is more than all nodes`,
-		`batches = ["100%", "5"]`:           `rolling.batches[1]: "5" comes after "100%"`,
-		`on_failure = "rollback"`:           `rolling.on_failure: the group has no batches that may fail`,
-		`batches = ["half"]`:                `rolling.batches[0]: "half" is not a share of the nodes`,
-		`soak = "often"`:                    `"often" is not a duration`,
-		`health_check = { timeout = "1s" }`: `"command" is required`,
+		`batches = ["50%", "10%"]`:                                `rolling.batches[1]: "10%" adds no node to the batch before`,
+		`batches = ["110%"]`:                                      `rolling.batches[0]: "110%" is more than all nodes`,
+		`batches = ["100%", "5"]`:                                 `rolling.batches[1]: "5" comes after "100%"`,
+		`on_failure = "rollback"`:                                 `rolling.on_failure: the group has no batches that may fail`,
+		`batches = ["half"]`:                                      `rolling.batches[0]: "half" is not a share of the nodes`,
+		`batches = ["50%", "10%", "100%"]`:                        `rolling.batches[1]: "10%" adds no node to the batch before`,
+		`batches = ["half"], approve = ["half"]`:                  `rolling.batches[0]: "half" is not a share of the nodes`,
+		`batches = ["1"], on_failure = "undo"`:                    `rolling.on_failure value must be one of: ["stop" "rollback"], got: "undo"`,
+		`soak = "often"`:                                          `"often" is not a duration`,
+		`soak = "0s"`:                                             `Invalid value of rolling.soak`,
+		`health_check = { timeout = "1s" }`:                       `"command" is required`,
+		`health_check = { command = "works", timeout = "0s" }`:    `Invalid value of rolling.health_check.timeout`,
+		`health_check = { command = "works", interval = "soon" }`: `Invalid value of rolling.health_check.interval`,
+		`health_check = { command = "works", retries = -1 }`:      `rolling.health_check.retries value must be between 0 and 1000, got: -1`,
 	} {
-		c.configure(config(rolling))
-		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) || strings.Count(text, "Error:") != 1 {
-			t.Errorf("%s: no error %q, or another one:\n%s", rolling, want, text)
-		}
-
+		c.refused(config(rolling), want)
 	}
 }
 
@@ -687,11 +699,9 @@ func TestTextApproval(t *testing.T) {
 		`rolling.approve[0]: there is no batch "2"; give one of batches, or "100%"`: config(`"2"`, "x\n", ""),
 		`rolling.approve[1]: with approval = "end" of the deployment, no run can`:   config(`"1", "100%"`, "x\n", `  approval = "end"`),
 		`approved_batches["all"]: counts with approval = "end" only`:                config(`"1"`, "x\n", `  approved_batches = { all = 1 }`),
+		`approval value must be one of: ["wait" "end"], got: "ask"`:                 config(`"1"`, "x\n", `  approval = "ask"`),
 	} {
-		c.configure(wrong)
-		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) {
-			t.Errorf("no %q in:\n%s", want, text)
-		}
+		c.refused(wrong, want)
 	}
 	c.configure(config(`"1", "100%"`, "x\n", ""))
 	c.shows(c.changes(), 1, []string{
@@ -807,6 +817,8 @@ func TestTextMaintenance(t *testing.T) {
 		`end = "22:00"`:            "maintenance.end: is the same as start, so that the maintenance window never opens",
 		`timezone = "Mars/Crater"`: `maintenance.timezone: there is no time zone "Mars/Crater"`,
 		`start = "late"`:           `maintenance.start: "late" is not a time of the day`,
+		`end = "25:00"`:            `maintenance.end: "25:00" is not a time of the day`,
+		`days = ["funday"]`:        `maintenance.days[0]: "funday" is not a day; give mon, tue,`,
 	} {
 		given := map[string]string{"start": `"22:00"`, "end": `"04:00"`, "timezone": `"UTC"`}
 		name, value, _ := strings.Cut(maintenance, " = ")
@@ -815,10 +827,7 @@ func TestTextMaintenance(t *testing.T) {
 		for name, value := range given {
 			text += "    " + name + " = " + value + "\n"
 		}
-		c.configure(config(text+"  }\n", ""))
-		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) || strings.Count(text, "Error:") != 1 {
-			t.Errorf("%s: no error %q, or another one:\n%s", maintenance, want, text)
-		}
+		c.refused(config(text+"  }\n", ""), want)
 	}
 }
 
@@ -862,9 +871,12 @@ func TestTextFreeze(t *testing.T) {
 func TestTextLimit(t *testing.T) {
 	s := newSandbox(t, "a", "b", "c")
 	c := newCommandLine(t)
+	configuration := func(content, limit string, nodes ...string) string {
+		return s.config(nodes, []string{"app"}, files("app", map[string]string{"/etc/app": content}), limit)
+	}
 	config := func(content, limit string, nodes ...string) {
 		t.Helper()
-		c.configure(s.config(nodes, []string{"app"}, files("app", map[string]string{"/etc/app": content}), limit))
+		c.configure(configuration(content, limit, nodes...))
 	}
 	has := func(want ...string) {
 		t.Helper()
@@ -888,6 +900,7 @@ func TestTextLimit(t *testing.T) {
 	text := c.changes()
 	c.shows(text, 1, only("create file[/etc/app]"), "a")
 	warns(text, "the plan covers only node a; 2 nodes with work or to be torn down outside of the limit: b, c. They stay as they are")
+	warns(text, "Warning: The plan leaves a part of the site as it is")
 	c.apply()
 	has("x\n", "-", "-")
 	c.empty()
@@ -916,13 +929,14 @@ func TestTextLimit(t *testing.T) {
 	c.empty()
 
 	for limit, want := range map[string]string{
-		`limit = { nodes = ["d"] }`:  `limit.nodes[0]: there is no node "d"; known are a, b`,
-		`limit = { groups = ["g"] }`: `limit.groups[0]: there is no group "g"; known are default`,
-		`limit = {}`:                 `limit: names nothing; give nodes or groups, or leave it out`,
+		`limit = { nodes = ["d"] }`:           `Unknown node `,
+		`limit = { nodes = ["a", "d"] }`:      `limit.nodes[1]: there is no node "d"; use one of a, b.`,
+		`limit = { groups = ["g"] }`:          `limit.groups[0]: there is no group "g"; use one of default.`,
+		`limit = { groups = ["x"] }`:          `Error: Unknown group `,
+		`limit = { groups = ["defaults"] }`:   `limit.groups[0]: there is no group "defaults"; did you mean "default"?`,
+		`limit = {}`:                          `limit: names nothing; give nodes or groups, or leave it out`,
+		`limit = { nodes = [], groups = [] }`: `limit: names nothing; give nodes or groups, or leave it out`,
 	} {
-		config("y\n", limit, "a", "b")
-		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) {
-			t.Errorf("%s: no error %q:\n%s", limit, want, text)
-		}
+		c.refused(configuration("y\n", limit, "a", "b"), want)
 	}
 }

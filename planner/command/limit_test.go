@@ -100,7 +100,7 @@ func TestSimulateKeepsTheLimit(t *testing.T) {
 		{"simulate --fail a:deploy", "limit: {nodes: [b]}", 0, []string{"finish: success within the limit", "NOT_STARTED  3      a c d"}},
 		{"simulate --fail b:deploy", "limit: {nodes: [b]}", 1, []string{"finish: failed due to critical group failed"}},
 		{"simulate", "limit: {groups: [late], nodes: [c]}", 0, []string{"NOT_STARTED  2      a b", "DEPLOYED     2      c d"}},
-		{"simulate", "limit: {nodes: [x]}", 2, []string{`limit.nodes[0]: there is no node "x"; known are a, b, c, d`}},
+		{"simulate", "limit: {nodes: [x]}", 2, []string{`limit.nodes[0]: there is no node "x"; use one of a, b, c, d`}},
 		{"simulate", "limit: {groups: [wed]}", 2, []string{`limit.groups[0]: there is no group "wed"`}},
 		{"simulate --only a,c", "limit: {groups: [web]}", 0, []string{"finish: success (exit status 0)", "DEPLOYED     2      a c"}},
 		{"simulate --output json", "limit: {nodes: [b]}", 0, []string{`"status": "limited"`, `"outside": [`}},
