@@ -40,20 +40,20 @@ func WithinLimit(s site.Site, groups []Group, others []string) (within map[strin
 	}
 	nodes := slices.Sorted(maps.Keys(known))
 	within = map[string]bool{}
-	wrong := func(kind string, i int, name string, names []string) {
-		errs = append(errs, invalid.Error{Object: "deployment", Name: s.Name, Code: invalid.UnknownNode,
-			Attribute: fmt.Sprintf("limit.%ss[%d]", kind, i), Message: fmt.Sprintf("there is no %s %q%s; known are %s", kind,
-				name, resource.DidYouMean(name, names), list(names))})
+	wrong := func(kind string, code invalid.Code, i int, name string, names []string) {
+		errs = append(errs, invalid.Error{Object: "deployment", Name: s.Name, Code: code,
+			Attribute: fmt.Sprintf("limit.%ss[%d]", kind, i),
+			Message:   fmt.Sprintf("there is no %s %q%s", kind, name, resource.Choices(name, names))})
 	}
 	for i, name := range l.Nodes {
 		if within[name] = true; !known[name] {
-			wrong("node", i, name, nodes)
+			wrong("node", invalid.UnknownNode, i, name, nodes)
 		}
 	}
 	for i, name := range l.Groups {
 		at := slices.Index(names, name)
 		if at < 0 {
-			wrong("group", i, name, names)
+			wrong("group", invalid.UnknownGroup, i, name, names)
 			continue
 		}
 		for _, node := range groups[at].Members {
@@ -201,7 +201,11 @@ func (p *Plan) warnLimited() (errs invalid.Errors) {
 			Warning: true, Message: message})
 	}
 	if p.Within != nil {
-		warn("limit", "the plan covers only "+onNodes(slices.Sorted(maps.Keys(p.Limited))), "outside of the limit", p.Outside)
+		covers := "the plan covers no node"
+		if len(p.Limited) > 0 {
+			covers = "the plan covers only " + onNodes(slices.Sorted(maps.Keys(p.Limited)))
+		}
+		warn("limit", covers, "outside of the limit", p.Outside)
 	}
 	if len(p.Held) > 0 {
 		warn("approved_batches", p.Awaits(), "behind that", func(node string) bool { return !p.Outside(node) })

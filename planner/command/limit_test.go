@@ -87,6 +87,7 @@ func TestSimulateKeepsTheLimit(t *testing.T) {
 			"groups:\n- {name: web, selectors: [{node_names: [a, b, c]}], depends_on: [], critical: true, "+
 			"success_criteria: {maximum_failed_nodes: 0}, rolling: {batches: ['1', '2'], approve: ['1', '2']}}\n"+
 			"- {name: late, selectors: [{node_names: [d]}], depends_on: [web], critical: true}\n"+
+			"- {name: none, selectors: [{node_tags: [none]}], depends_on: [], critical: false}\n"+
 			"services: [{name: app, selectors: [], configuration: {file: {/etc/app: {content: x}}}}]\n")
 	}
 	for _, tt := range []struct {
@@ -102,6 +103,7 @@ func TestSimulateKeepsTheLimit(t *testing.T) {
 		{"simulate", "limit: {groups: [late], nodes: [c]}", 0, []string{"NOT_STARTED  2      a b", "DEPLOYED     2      c d"}},
 		{"simulate", "limit: {nodes: [x]}", 2, []string{`limit.nodes[0]: there is no node "x"; use one of a, b, c, d`}},
 		{"simulate", "limit: {groups: [wed]}", 2, []string{`limit.groups[0]: there is no group "wed"`}},
+		{"plan", "limit: {groups: [none]}", 0, []string{"limit: the plan covers no node; 4 nodes with work or to be torn down outside of the limit"}},
 		{"simulate --only a,c", "limit: {groups: [web]}", 0, []string{"finish: success (exit status 0)", "DEPLOYED     2      a c"}},
 		{"simulate --output json", "limit: {nodes: [b]}", 0, []string{`"status": "limited"`, `"outside": [`}},
 		// Of the batches, as of the groups behind them, waits what the limit names.

@@ -116,6 +116,7 @@ var summaries = map[invalid.Code]string{
 	invalid.NodeMoved:         "Node at another address",
 	invalid.SameMachine:       "Two nodes on one machine",
 	invalid.SimilarResource:   "Override that makes a resource",
+	invalid.Limited:           "The plan leaves a part of the site as it is",
 	invalid.Protected:         "The plan takes away more than protect allows",
 	invalid.BadStructure:      "Value of the wrong form",
 	invalid.BadValue:          "Invalid value",
