@@ -1,0 +1,65 @@
+package command
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+// runs and report say of a run that is active what it waits for, until it does not any more.
+func TestRunsAndReportSayWhatARunWaitsFor(t *testing.T) {
+	dir := t.TempDir()
+	s, err := journal.Open(t.Context(), filepath.Join(dir, "lon1.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // a test
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const closed = "the maintenance window is closed until 2030-03-28T22:00:00Z"
+	for _, step := range []struct {
+		event journal.Event
+		waits string // empty: for nothing
+	}{
+		{journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 1}, ""},
+		{journal.Event{Kind: journal.Note, Group: "web", Message: "batch 1 of 3 soaks for 5s"}, ""},
+		{journal.Event{Kind: journal.Paused, Group: "web", Phase: 1, Message: "batch 1 of 3 is done and waits for approval: slipway runs approve run-1"},
+			"group web: batch 1 of 3 is done and waits for approval: slipway runs approve run-1"},
+		{journal.Event{Kind: journal.Decided, Action: journal.Approve, Group: "web", Phase: 1, Message: "by ann"}, ""},
+		{journal.Event{Kind: journal.Note, Group: "db", Message: closed}, "group db: " + closed},
+		{journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 2}, "group db: " + closed},
+		{journal.Event{Kind: journal.PhaseStarted, Group: "db", Phase: 3}, ""},
+		{journal.Event{Kind: journal.Decided, Action: journal.Hold, Message: "by bob: lunch"},
+			"paused by bob: lunch: terraform-provider-slipway runs resume run-1"},
+		{journal.Event{Kind: journal.Decided, Action: journal.Resume, Message: "by bob"}, ""},
+		{journal.Event{Kind: journal.Note, Group: "db", Message: closed}, "group db: " + closed},
+	} {
+		if err := w.Record(t.Context(), step.event); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"runs"}, {"report"}, {"report", "--output", "markdown"}, {"report", "--output", "html"}} {
+			out, err := run(t, append(args, "--journal-directory", dir)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if args[len(args)-1] == "markdown" {
+				out = strings.ReplaceAll(out, `\`, "")
+			}
+			if waits := strings.Contains(out, "waits since "); waits != (step.waits != "") || !strings.Contains(out, step.waits) {
+				t.Errorf("%v after %+v: want %q in:\n%s", args, step.event, step.waits, out)
+			}
+		}
+	}
+	if err := w.Finish(t.Context(), "interrupted", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"runs", "report"} {
+		if out, err := run(t, command, "--journal-directory", dir); err != nil || strings.Contains(out, "waits since ") {
+			t.Errorf("a run that has ended waits, error %v:\n%s", err, out)
+		}
+	}
+}
