@@ -49,6 +49,20 @@ var planted = []struct{ name, file, before, after string }{
 	{"a batch that waits for approval is put back", "batch.go", "	c.rounds = c.rounds[next:]", "	_ = c.rounds[next:]"},
 	{"a snapshot forgets what was changed", "snapshot.go", `, "changed": &c.changed`, ""},
 	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
+	{"a batch starts before the one before it is approved", "batch.go", "c.approved >= done ||", "c.approved >= done-1 ||"},
+	{"a held run starts more", "window.go", "(m.held || c.group != nil &&", "(c.group != nil &&"},
+	{"nobody wakes a run that waits", "window.go", "	m.wakeAt(at)\n	return true", "	return true"},
+	{"a run that ends where it pauses goes on", "window.go", "never || m.p.EndAtPause && at.After(m.at)", "never"},
+	{"the time in a closed maintenance window counts", "call.go", "c.until.Add(m.closedFor(c.groupName(), c.seen))", "c.until"},
+	{"one node too many may fail", "run.go", "len(m.failed) > *m.p.MayFail", "len(m.failed) > *m.p.MayFail+1"},
+	{"another pass forgets who failed", "run.go", "next.failed, next.spent = m.failed, m.spent", "next.spent = m.spent"},
+	{"a lost session is tried again without end", "call.go", "id.Attempt >= mostAttempts || ", ""},
+	{"a lost session is tried again behind the brake", "call.go", "|| c.braked && !ch.begun && !s.Kind.cleansUp() ||", "||"},
+	{"a batch does not soak", "batch.go", "if r.Soak > 0 && len(checks) > 0 {", "if r.Soak > 0 && len(checks) > 1 {"},
+	{"a node is locked before what was left locked is unlocked", "call.go", "c.unlocking == 0 && c.atWork", "c.atWork"},
+	{"a callback runs without the lock", "call.go", "(ch.unlocking || !m.locked[s.Node]) && !ch.opened", "ch.unlocking && !ch.opened"},
+	{"a critical group that failed is a warning", "run.go", "case r.CriticalFailed || m.worst == StatusFailed:",
+		"case m.worst == StatusFailed:"},
 }
 
 // TestPlanted checks that 100,000 random runs find each of the planted defects.

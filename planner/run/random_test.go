@@ -131,9 +131,10 @@ type world struct {
 	settled ID          // of a lost session that is not tried again
 	losses  map[ID]loss // what to take back when a session is lost
 	locked  map[string]bool
-	stale   map[string]bool // nodes that an earlier run left locked, and on which no session of a lock window has ended
-	owed    map[string]bool // nodes that this run locked, and did not try to unlock yet
-	reached map[string]int  // node -> phase of the last session that succeeded, in the present call
+	stale   map[string]bool  // nodes that an earlier run left locked, and on which no session of a lock window has ended
+	owed    map[string]bool  // nodes that this run locked, and did not try to unlock yet
+	limits  map[string]timed // the last session of a call, by its group and name
+	reached map[string]int   // node -> phase of the last session that succeeded, in the present call
 	calls   map[string]string
 	batches map[string]int  // group -> the last batch of which a session started; one more: behind all
 	healthy map[string]int  // node -> health checks that succeeded
@@ -151,6 +152,7 @@ type world struct {
 	asked   map[string]int // group -> the last batch that waited for approval
 	given   map[string]int // group -> the last batch that was approved
 	held    bool
+	holds   int       // how often it was held
 	wake    time.Time // zero: no timer is set
 	again   time.Time // when the session that was lost last is tried again
 	report  *Report   // of the pass that is over
@@ -158,6 +160,37 @@ type world struct {
 	pass    int
 	ended   string // the session that the last event ended
 	kinds   map[string]int
+}
+
+// timed is until when a session that started at a time may run.
+type timed struct{ at, until time.Time }
+
+// checkLimit checks that the time limit of a call without batches is put off by the time for which the maintenance
+// window of its group was closed since its last session started, and by the time for which the run was held, only.
+func (w *world) checkLimit(c Command) {
+	call := c.Group + " " + c.Call
+	last, known := w.limits[call]
+	if w.limits[call] = (timed{w.clock, c.Until}); !known {
+		return
+	}
+	closed, from := time.Duration(0), time.Time{}
+	for _, open := range w.program.Windows[c.Group] {
+		since, to := later(from, last.at), open.From
+		if to.After(w.clock) {
+			to = w.clock
+		}
+		closed, from = closed+max(to.Sub(since), 0), open.To
+	}
+	if off := c.Until.Sub(last.until); off < closed || off > closed && w.holds == 0 {
+		w.wrong("the time limit of %s is put off by %s, and its maintenance window was closed for %s", call, off, closed)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // loss is what was so before a session started that was lost before it started anything.
@@ -262,7 +295,7 @@ func (w *world) check(c Command) {
 	before := c.ID
 	before.Attempt--
 	again := w.losses[before].again
-	if _, started := w.losses[c.ID]; started || again.IsZero() != (before.Attempt == 0) ||
+	if _, started := w.losses[c.ID]; started || c.ID.Attempt > 4 || again.IsZero() != (before.Attempt == 0) ||
 		w.clock.Before(again) && !w.gaveUp {
 		w.wrong("%s starts as %v, to be tried again at %v", n, c.ID, again)
 	}
@@ -299,6 +332,9 @@ func (w *world) check(c Command) {
 		w.wrong("%s was restored and gets %+v", n, c)
 	}
 	if g, grouped := w.groups[c.Group]; grouped {
+		if c.ID.Purpose != UnlockAfter && (g.Batches == nil || c.Call == "prepare") {
+			w.checkLimit(c)
+		}
 		if w.failed[n] && !ends(c) {
 			w.wrong("%s failed and gets %+v", n, c)
 		}
@@ -419,6 +455,7 @@ func (w *world) decide() Event {
 		}
 	}
 	if w.held = !w.held; w.held {
+		w.holds++
 		return Event{Kind: Hold}
 	}
 	return Event{Kind: Resume}
@@ -706,6 +743,7 @@ func (w *world) begin(p Program) {
 	}
 	w.program, w.groups, w.report = p, map[string]Group{}, nil
 	w.locked, w.owed, w.reached, w.calls = map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]string{}
+	w.limits = map[string]timed{}
 	w.stale = map[string]bool{}
 	w.changed, w.back, w.refused = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	w.failed, w.batches, w.healthy, w.soaked = map[string]bool{}, map[string]int{}, map[string]int{}, map[string]int{}
