@@ -135,14 +135,20 @@ func (m *Machine) begin(c *call) {
 	m.calls = append(m.calls, c)
 }
 
-// work starts what may start in a call, and reports whether the call is over.
-func (m *Machine) work(c *call) bool {
+// putOff puts the end of the time of a call off by what does not count since the last event: that the run was held, or
+// the maintenance window of the group closed.
+func (m *Machine) putOff(c *call) {
 	if c.held {
 		c.until = c.until.Add(m.at.Sub(c.seen))
 	} else {
 		c.until = c.until.Add(m.closedFor(c.groupName(), c.seen))
 	}
-	c.seen, c.held = m.at, m.held
+	c.seen = m.at
+}
+
+// work starts what may start in a call, and reports whether the call is over.
+func (m *Machine) work(c *call) bool {
+	c.held = m.held
 	for {
 		if m.brake(c); c.now == nil {
 			switch {

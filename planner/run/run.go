@@ -354,6 +354,9 @@ func (m *Machine) node(name string) *node {
 // events give equal commands.
 func (m *Machine) Handle(e Event, at time.Time) []Command {
 	m.at, m.out = at, nil
+	for _, c := range m.calls {
+		m.putOff(c)
+	}
 	if e.Twice != nil {
 		m.twice = e.Twice
 		m.failRun(true)
