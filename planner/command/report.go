@@ -56,6 +56,7 @@ type account struct {
 	Groups                []journal.Recorded
 	Notes                 []journal.Recorded
 	Decisions             []journal.Recorded // of persons; Message says all of it
+	Waits                 []wait             // what an active run waits for
 }
 
 // alike is a result that one or more nodes have.
@@ -66,7 +67,7 @@ type alike struct {
 
 func newAccount(run journal.Run, events []journal.Recorded) *account {
 	run.Report = withoutHint(run.Report)
-	a := &account{Run: run, Nodes: journal.NodesOf(events)}
+	a := &account{Run: run, Nodes: journal.NodesOf(events), Waits: waitsOf(run, events)}
 	for _, e := range events {
 		switch e.Kind {
 		case journal.GroupFinished:
@@ -121,6 +122,9 @@ func (r alike) String() string {
 func (p *printer) account(a *account) {
 	p.printf("run %s: %s of site %s: %s\n", a.ID, a.Operation, a.Site, a.Status)
 	p.printf("started %s, took %s, by %s\n", a.Started.Local().Format(time.DateTime), duration(a.Run), a.Owner)
+	for _, w := range a.Waits {
+		p.printf("%s\n", w)
+	}
 	if len(a.Steps) > 0 {
 		p.printf("\nsteps:\n")
 	}

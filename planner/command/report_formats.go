@@ -20,6 +20,9 @@ func writeReportMarkdown(out io.Writer, a *account) error {
 	p.printf("# Run of site %s: %s\n\n", f.escape(a.Site), f.escape(a.Status))
 	p.printf("%s, started %s, took %s, by %s. %s.\n", f.escape(a.Operation), a.Started.UTC().Format(time.RFC3339),
 		duration(a.Run), f.escape(a.Owner), a.counts())
+	for _, w := range a.Waits {
+		p.printf("\nThe run %s.\n", f.escape(w.String()))
+	}
 	if len(a.Steps) > 0 {
 		p.printf("\n## Steps\n\n")
 	}

@@ -26,12 +26,25 @@ func newRuns(j *journalFlags) *cobra.Command {
 			return err
 		}
 		rows := make([][]string, len(runs))
+		var waits []string
 		for i, r := range runs {
+			if r.Status == journal.Running {
+				events, err := store.AllEvents(cmd.Context(), r.ID, waitKinds...)
+				if err != nil {
+					return err
+				}
+				for _, w := range waitsOf(r, events) {
+					waits = append(waits, fmt.Sprintf("run %s %s", r.ID, w))
+				}
+			}
 			rows[i] = []string{r.ID, r.Operation, r.Status, r.Started.Local().Format(time.DateTime), duration(r),
 				strconv.Itoa(len(r.Steps))}
 		}
 		return show(cmd, *output, orEmpty(runs), func(p *printer) {
 			p.table(table, []string{"RUN", "OPERATION", "STATUS", "STARTED", "DURATION", "STEPS"}, rows)
+			for _, w := range waits {
+				p.printf("\n%s\n", w)
+			}
 		})
 	})
 	cmd.AddCommand(newUnlock(j), newPrune(j), newApprove(j),

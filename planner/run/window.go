@@ -1,7 +1,6 @@
 package run
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"time"
@@ -12,6 +11,9 @@ import (
 // While the maintenance window of a group is closed, nothing of it is started but what ends the work on a node, and
 // the time limits of its calls do not count. The run waits until it opens (Wake, Woken), or ends as paused, when the
 // rest is done, with EndAtPause.
+
+// WindowClosed is the beginning of the text of a [Pause] for a maintenance window; behind it stands when it opens.
+const WindowClosed = "the maintenance window is closed until "
 
 // startsNode reports whether a session of this kind starts a node of a group, or a callback: not outside of the
 // maintenance window of the group. What a node is left with is finished: it is checked, restored, and unlocked.
@@ -65,8 +67,7 @@ func (m *Machine) waits(group string) bool {
 	}
 	if !m.opensAt[group].Equal(at) {
 		m.opensAt[group] = at
-		m.do(Command{Kind: Pause, Group: group, Text: fmt.Sprintf("the maintenance window is closed until %s",
-			at.UTC().Format(time.RFC3339))})
+		m.do(Command{Kind: Pause, Group: group, Text: WindowClosed + at.UTC().Format(time.RFC3339)})
 	}
 	m.wakeAt(at)
 	return true
