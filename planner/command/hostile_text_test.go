@@ -133,7 +133,7 @@ func TestHostileJournal(t *testing.T) {
 }
 
 func hostileJournal(t *testing.T, at journal.Location, flags ...string) {
-	hostiletest.Finish(t, hostiletest.Record(t, at))
+	hostiletest.Finish(t, at, hostiletest.RecordRaw(t, at))
 	shown := 0
 	outputs(t, func(name, argument string, args []string) {
 		switch argument {
@@ -166,7 +166,7 @@ func hostileJournal(t *testing.T, at journal.Location, flags ...string) {
 func TestHostileScreen(t *testing.T) {
 	t.Parallel()
 	at := journal.Location{Path: t.TempDir()}
-	hostiletest.Record(t, at)
+	hostiletest.RecordRaw(t, at)
 	store, err := at.OpenExisting(t.Context(), hostiletest.Site)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func TestHostileText(t *testing.T) {
 // hostileText looks at all addresses, and with asks also at what they answer to hostile parameters, and while the run is
 // active.
 func hostileText(t *testing.T, at journal.Location, asks bool) {
-	w := hostiletest.Record(t, at)
+	w := hostiletest.RecordRaw(t, at)
 	s := &server{Options: Options{Journals: at, People: []Person{{"anna", "0123456789abcdef"}}}}
 	h := New(s.Options)
 	get := func(method, address, body string, header ...string) *httptest.ResponseRecorder {
@@ -159,7 +159,7 @@ func hostileText(t *testing.T, at journal.Location, asks bool) {
 					"Content-Type", "application/json")
 				hostiletest.JSON(t, action, answer.Body.String())
 			}
-			hostiletest.Finish(t, w)
+			hostiletest.Finish(t, at, w)
 		}
 	}
 }

@@ -3,11 +3,14 @@
 package hostiletest
 
 import (
+	"database/sql"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +80,90 @@ func Node() string { return Corpus["markup"] + Corpus["title"] + Corpus["directi
 // Record records a run with the corpus wherever an event, a run or a service has a text. The run goes on.
 func Record(t testing.TB, at journal.Location) *journal.Writer {
 	t.Helper()
+	return record(t, at, func(text string) string { return text })
+}
+
+// RecordRaw is [Record], but the journal has also what acts on terminals, as one has it that an older slipway or another
+// program wrote.
+func RecordRaw(t testing.TB, at journal.Location) *journal.Writer {
+	t.Helper()
+	w := record(t, at, disguise)
+	expose(t, at)
+	return w
+}
+
+// acting are the characters of the corpus that act on terminals, and that a database takes. Each is recorded as one for
+// private use, which is a text like any other: the first of them is firstDisguise.
+var acting = func() (out []rune) {
+	for _, r := range Text() {
+		if acts(r) && r != 0 && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}()
+
+const firstDisguise = '\ue100'
+
+func acts(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp))
+}
+
+func disguise(text string) string {
+	return strings.Map(func(r rune) rune {
+		if i := slices.Index(acting, r); i >= 0 {
+			return firstDisguise + rune(i)
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+}
+
+// expose puts the characters that disguise has replaced into the database, in JSON as its escapes.
+func expose(t testing.TB, at journal.Location) {
+	t.Helper()
+	driver, source, schema := "sqlite", "file:"+journal.File(at.Path, Site)+"?_pragma=busy_timeout(10000)", ""
+	if at.URL != "" {
+		driver, source, schema = "pgx", at.URL, `"slipway_`+Site+`".`
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() //nolint:errcheck // all is committed
+	const ofJSON = "kind IN ('run_started', 'planned')"
+	for _, c := range []struct {
+		table, column, where string
+		json                 bool
+	}{
+		{"runs", "operation", "TRUE", false}, {"runs", "report", "TRUE", false}, {"runs", "steps", "TRUE", true},
+		{"checks", "drift", "TRUE", true}, {"checks", "unreachable", "TRUE", true}, {"events", "group_name", "TRUE", false},
+		{"events", "node", "TRUE", false}, {"events", "resource", "TRUE", false}, {"events", "service", "TRUE", false},
+		{"events", "action", "TRUE", false}, {"events", "status", "TRUE", false}, {"events", "message", "TRUE", false},
+		{"events", "output", ofJSON, true}, {"events", "output", "NOT " + ofJSON, false},
+		{"service_events", "message", "TRUE", false},
+	} {
+		value, args := c.column, []any(nil)
+		for i, r := range acting {
+			shown := string(r)
+			if c.json {
+				quoted, err := json.Marshal(shown)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shown = string(quoted[1 : len(quoted)-1])
+			}
+			value = fmt.Sprintf("replace(%s, CAST($%d AS text), CAST($%d AS text))", value, len(args)+1, len(args)+2)
+			args = append(args, string(firstDisguise+rune(i)), shown)
+		}
+		update := fmt.Sprintf("UPDATE %s%s SET %s = %s WHERE %s", schema, c.table, c.column, value, c.where)
+		if _, err := db.ExecContext(t.Context(), update, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func record(t testing.TB, at journal.Location, written func(string) string) *journal.Writer {
+	t.Helper()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -86,7 +173,8 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 	store, err := at.Open(t.Context(), Site)
 	must(err)
 	t.Cleanup(func() { _ = store.Close() })
-	text, name, start := Text(), Name(), time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)
+	text, name, node := written(Text()), written(Name()), written(Node())
+	start := time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)
 	w, err := store.Start(t.Context(), journal.Run{ID: Run, Site: Site, Operation: name, Owner: name, Digest: name,
 		Started: start, Steps: []string{"1. " + name, text}})
 	must(err)
@@ -95,27 +183,31 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 	must(err)
 	of := func(kind journal.Kind, node, status string) journal.Event {
 		return journal.Event{Kind: kind, Group: name, Phase: 1, Node: node, Resource: "file[" + name + "]", Service: name,
-			Action: name, Status: status, Message: text, Output: text, Millis: 20}
+			Action: name, Status: status, Message: text, Output: text + name, Millis: 20} // the end of it is kept
 	}
-	repaired, changed := of(journal.TaskFinished, Node(), "changed"), of(journal.TaskFinished, Node(), "changed")
+	repaired, changed := of(journal.TaskFinished, node, "changed"), of(journal.TaskFinished, node, "changed")
 	repaired.Action, changed.Message, changed.Output = "repair", journal.TextChanged, "-"+text+"\n+"+text
 	group, paused, decided := of(journal.GroupFinished, "", "FAILED"), of(journal.Paused, "", ""), of(journal.Decided, "", "")
 	decided.Action = journal.Hold
 	events := []journal.Event{{Kind: journal.RunStarted, Message: text, Output: string(outline)},
 		{Kind: journal.Planned, Group: name, Message: text}}
 	events = append(events, journal.PlannedPhase(1, name, name,
-		[]journal.NodeTasks{{Node: Node(), Tasks: 4}, {Node: name, Tasks: 1}})...)
-	printed := of(journal.Output, Node(), "") // of the whole corpus a journal keeps the end
+		[]journal.NodeTasks{{Node: node, Tasks: 4}, {Node: name, Tasks: 1}})...)
+	printed := of(journal.Output, node, "") // of the whole corpus a journal keeps the end
 	printed.Output = name
-	long := of(journal.TaskFinished, Node(), name)
+	long := of(journal.TaskFinished, node, name)
 	long.Resource = "exec[" + text + "]"
-	events = append(events, of(journal.PhaseStarted, "", ""), of(journal.TaskStarted, Node(), ""), printed, of(journal.Output, Node(), ""),
-		of(journal.TaskFinished, Node(), "failed"), repaired, changed, of(journal.TaskFinished, Node(), "differs"),
-		long, of(journal.TaskFinished, name, name), of(journal.NodeFinished, Node(), "FAILED"),
+	events = append(events, of(journal.PhaseStarted, "", ""), of(journal.TaskStarted, node, ""), printed, of(journal.Output, node, ""),
+		of(journal.TaskFinished, node, "failed"), repaired, changed, of(journal.TaskFinished, node, "differs"),
+		long, of(journal.TaskFinished, name, name), of(journal.NodeFinished, node, "FAILED"),
 		of(journal.NodeFinished, name, name),
-		of(journal.PhaseFinished, "", "failed"), of(journal.Note, Node(), ""), group, paused, decided,
+		of(journal.PhaseFinished, "", "failed"), of(journal.Note, node, ""), group, paused, decided,
 		of(journal.TaskStarted, "other "+name, ""), of(journal.Output, "other "+name, ""))
 	must(w.Record(t.Context(), events...))
+	drift := []journal.Drift{{Node: node, Resource: "file[" + name + "]", Change: text + "\n-" + text}}
+	must(store.RecordCheck(t.Context(), journal.Check{Nodes: 2, Drift: drift, Unreachable: []string{name}}))
+	said := text
+	text, name = Text(), Name() // of services a journal keeps every character: they are values of the configuration
 	set := map[string]any{name: name, "list": []any{name, map[string]any{name: name}}}
 	revision := func(version int, state string, active map[string]any) services.Revision {
 		return services.Revision{Service: Service, ID: Service, Entity: Entity, EntityVersion: 1, Identity: name,
@@ -125,10 +217,8 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 	}
 	event := func(version int) journal.ServiceEvent {
 		return journal.ServiceEvent{Service: Service, Version: version, Type: name, Source: name, Destination: name,
-			Message: text, Correlation: name}
+			Message: said, Correlation: name}
 	}
-	drift := []journal.Drift{{Node: Node(), Resource: "file[" + name + "]", Change: text + "\n-" + text}}
-	must(store.RecordCheck(t.Context(), journal.Check{Nodes: 2, Drift: drift, Unreachable: []string{name}}))
 	other := revision(1, name, nil)
 	other.Service, other.ID, other.Entity = name, name, name
 	must(w.RecordServices(t.Context(), []services.Revision{revision(1, "start", set), revision(2, name, map[string]any{name: text}), other},
@@ -136,19 +226,20 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 	return w
 }
 
-// Finish ends the run, with the corpus as its report.
-func Finish(t testing.TB, w *journal.Writer) {
+// Finish ends a run of [RecordRaw], with the corpus as its report.
+func Finish(t testing.TB, at journal.Location, w *journal.Writer) {
 	t.Helper()
-	if err := w.Finish(t.Context(), "failed", Text()); err != nil {
+	if err := w.Finish(t.Context(), "failed", disguise(Text())); err != nil {
 		t.Fatal(err)
 	}
+	expose(t, at)
 }
 
 // Plain fails the test when a text could act on the terminal or the text around it.
 func Plain(t testing.TB, what, text string) {
 	t.Helper()
 	for i, r := range text {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)) {
+		if acts(r) {
 			t.Errorf("%s has %U: %q", what, r, text[max(0, i-60):min(len(text), i+60)])
 			return
 		}
