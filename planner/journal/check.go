@@ -45,12 +45,12 @@ func (s *Store) RecordCheck(ctx context.Context, c Check) error {
 	if more := len(c.Drift) - DriftLimit; more > 0 {
 		c.Drift, c.More = c.Drift[:DriftLimit], more
 	}
-	found := append([]Drift{}, c.Drift...) // never nil, as below
-	for i, d := range found {
-		found[i].Change = head(d.Change, outputLimit)
+	found := make([]Drift, len(c.Drift)) // never nil
+	for i, d := range c.Drift {
+		found[i] = Drift{clean(d.Node), clean(d.Resource), head(d.Change, outputLimit)}
 	}
 	drift, failed := jsonText(found)
-	unreachable, err := jsonText(append([]string{}, c.Unreachable...))
+	unreachable, err := jsonText(cleanAll(c.Unreachable))
 	if err := errors.Join(failed, err); err != nil {
 		return s.failed(err)
 	}

@@ -81,7 +81,7 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, now time.Time, v se
 	if v.Time.IsZero() {
 		v.Time = now
 	}
-	cleanAll(&v.Service, &v.ID, &v.Entity, &v.EntityDigest, &v.Lifecycle, &v.Identity, &v.State, &v.Label,
+	storeAll(&v.Service, &v.ID, &v.Entity, &v.EntityDigest, &v.Lifecycle, &v.Identity, &v.State, &v.Label,
 		&v.TransferContext)
 	row, err := rowOf(&v)
 	if err != nil {
@@ -177,7 +177,7 @@ func (w *Writer) putEvent(ctx context.Context, tx *sql.Tx, now time.Time, e Serv
 	if e.Time.IsZero() {
 		e.Time = now
 	}
-	cleanAll(&e.Service, &e.Source, &e.Destination, &e.Type, &e.Correlation)
+	storeAll(&e.Service, &e.Source, &e.Destination, &e.Type, &e.Correlation)
 	_, err := tx.ExecContext(ctx, `INSERT INTO service_events
 		(service, incarnation, version, desired_version, at, source, destination, type, message, ignored, correlation,
 		severity, is_error, run)

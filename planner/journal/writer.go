@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Statuses of a run besides those that rollout reports.
@@ -108,8 +108,10 @@ func (r Run) here() (Run, error) {
 
 // enter gives a run that starts the lease of its site and records it.
 func (s *Store) enter(ctx context.Context, tx *sql.Tx, run Run) (fence ledger.Fence, err error) {
-	cleanAll(&run.Operation, &run.Owner, &run.Digest, &run.Desired)
-	steps, err := json.Marshal(run.Steps)
+	for _, t := range []*string{&run.Operation, &run.Owner, &run.Digest, &run.Desired} {
+		*t = clean(*t)
+	}
+	steps, err := jsonText(cleanAll(run.Steps))
 	if err != nil {
 		return fence, err
 	}
@@ -121,7 +123,7 @@ func (s *Store) enter(ctx context.Context, tx *sql.Tx, run Run) (fence ledger.Fe
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO runs (id, site, operation, owner, digest, steps, started_at, status, report,
 		workflow, desired, request) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9, $10, $11)`,
-		run.ID, run.Site, run.Operation, run.Owner, run.Digest, clean(string(steps)), run.Started.UnixMilli(), run.Status,
+		run.ID, run.Site, run.Operation, run.Owner, run.Digest, steps, run.Started.UnixMilli(), run.Status,
 		run.Workflow, run.Desired, run.Request)
 	return fence, err
 }
@@ -341,14 +343,28 @@ func insert(ctx context.Context, tx *sql.Tx, run string, now time.Time, events [
 	return err
 }
 
-// clean returns a text without what PostgreSQL does not take: NUL and invalid UTF-8.
-func clean(s string) string {
+// clean returns a text that people read, as the journal has it: one that a database takes, and that acts on no terminal
+// ([resource.Visible]), whoever reads it. Every text of runs, events and checks goes through it.
+func clean(s string) string { return resource.Visible(storable(s)) }
+
+// cleanAll cleans a list; the result is never nil.
+func cleanAll(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = clean(t)
+	}
+	return out
+}
+
+// storable returns a text without what PostgreSQL does not take: NUL and invalid UTF-8.
+func storable(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
 }
 
-func cleanAll(texts ...*string) {
+// storeAll makes values of services storable, of which every other character stays.
+func storeAll(texts ...*string) {
 	for _, t := range texts {
-		*t = clean(*t)
+		*t = storable(*t)
 	}
 }
 
