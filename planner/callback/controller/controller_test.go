@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -248,5 +250,55 @@ func onlyPlain(t *testing.T, value any) {
 	case nil:
 	default:
 		t.Errorf("%T is no value", v)
+	}
+}
+
+// TestWhatCallbacksSayActsOnNoTerminal: programs, servers and the addresses to which they lead say what they like. What they return goes into the
+// state, the journal and other templates, and what is wrong with it into errors.
+func TestWhatCallbacksSayActsOnNoTerminal(t *testing.T) {
+	base := serve(t, map[string]http.HandlerFunc{
+		"/": func(w http.ResponseWriter, _ *http.Request) {
+			answer(t, w, `{"a": "\u001b]0;owned\u0007", "b": [{"\u202ek": "\u009bv"}]}`)
+		},
+		"/moved": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://%C2%9B2J%E2%80%AEowned/")
+			w.WriteHeader(http.StatusFound)
+		},
+		"/port": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "http://[fe80::1%25%1bowned]/")
+			w.WriteHeader(http.StatusFound)
+		},
+	})
+	for name, c := range map[string]struct {
+		typ        string
+		parameters params
+		want       map[string]any // nothing: it fails
+	}{
+		"text": {callback.Command, sh(`printf '\033]0;owned\007a\tb\r\nc\n'`, nil), map[string]any{"stdout": "]0;owneda\tb\nc"}},
+		"members of JSON": {callback.Command, sh(`printf '{"\\u001bk": {"\\u202ek": ["\\u009bv", 1, true]}}'`, params{"output": "json"}),
+			map[string]any{"k": map[string]any{"k": []any{"v", int64(1), true}}}},
+		"members that become one": {callback.Command, sh(`printf '{"k": 1, "k\\u200b": 2, "\\u0007k": 3}'`, params{"output": "json"}), map[string]any{"k": int64(1)}},
+		"a response": {callback.HTTP, params{"url": base, "values": map[string]any{"v": "a", "w": "b"}},
+			map[string]any{"v": "]0;owned", "w": []any{map[string]any{"k": "v"}}}},
+		"an address":             {callback.Function, params{"function": "resolve_dns", "arguments": map[string]any{"name": "h"}}, map[string]any{"address": "owned", "addresses": []any{"owned"}}},
+		"an error of a program":  {callback.Command, sh(`printf '\033]0;owned\007' >&2; exit 1`, nil), nil},
+		"a redirect":             {callback.HTTP, params{"url": base + "/moved", "body": "x"}, nil},
+		"a redirect with a zone": {callback.HTTP, params{"url": base + "/port", "body": "x"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lookup := resolver(func(string) ([]string, error) { return []string{"\x1bowned\u202e"}, nil })
+			got, err := New(Options{Proxy: noProxy, Resolver: lookup, Clock: &stepped{}}).Call(t.Context(), of(c.typ, c.parameters))
+			if c.want != nil {
+				if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+					t.Errorf("%v\n%s", err, diff)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), "owned") || strings.ContainsFunc(err.Error(), func(r rune) bool {
+				return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
+			}) {
+				t.Errorf("the error is %q, and should say what is wrong", err)
+			}
+		})
 	}
 }
