@@ -84,7 +84,24 @@ var workers = map[string]func(*Controller, resource.Resource) (worker, error){
 //
 // printed gets what a command prints as it comes, but for a standard output that becomes values. Neither it nor an
 // error has a sensitive parameter; of a resource with `sensitive = true` they have nothing that the callback says.
+// Programs and servers say what they like: what acts on terminals ([resource.Visible]) is left out of values, their
+// names and errors.
 func (c *Controller) Call(ctx context.Context, printed io.Writer, t task.Task) (map[string]any, error) {
+	values, err := c.call(ctx, printed, t)
+	if err != nil {
+		return nil, failure{err}
+	}
+	return visibleMembers(values), nil
+}
+
+// failure is the error of a callback.
+type failure struct{ error }
+
+func (f failure) Error() string { return resource.Visible(f.error.Error()) }
+
+func (f failure) Unwrap() error { return f.error }
+
+func (c *Controller) call(ctx context.Context, printed io.Writer, t task.Task) (map[string]any, error) {
 	prepare, known := workers[t.Resource.Type]
 	schema := callback.Schemas()[t.Resource.Type]
 	if !known || t.Kind != task.Callback {

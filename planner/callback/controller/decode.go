@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -27,4 +29,37 @@ func decode(data []byte) (any, error) {
 		return nil, errors.New("something follows its end")
 	}
 	return resource.Plain(value, resource.DropNulls)
+}
+
+// visible leaves out of the texts of a value what acts on terminals.
+func visible(value any) any {
+	switch v := value.(type) {
+	case string:
+		return resource.Visible(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = visible(e)
+		}
+		return out
+	case map[string]any:
+		return visibleMembers(v)
+	}
+	return value
+}
+
+// visibleMembers does so with the members of an object, and their names. A name that needs nothing left out keeps its
+// value where another one becomes the same.
+func visibleMembers(members map[string]any) map[string]any {
+	if members == nil {
+		return nil
+	}
+	out := make(map[string]any, len(members))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		shown := resource.Visible(name)
+		if _, taken := members[shown]; shown == name || !taken {
+			out[shown] = visible(members[name])
+		}
+	}
+	return out
 }
