@@ -83,8 +83,8 @@ func Record(t testing.TB, at journal.Location) *journal.Writer {
 	return record(t, at, func(text string) string { return text })
 }
 
-// RecordRaw is [Record], but the journal has also what acts on terminals, as one has it that an older slipway or another
-// program wrote.
+// RecordRaw is [Record], but the journal has what acts on terminals, too, as one has it that an older slipway or other
+// programs wrote.
 func RecordRaw(t testing.TB, at journal.Location) *journal.Writer {
 	t.Helper()
 	w := record(t, at, disguise)
