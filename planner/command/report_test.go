@@ -140,7 +140,7 @@ func TestReportFormats(t *testing.T) {
 	if whole.Failure == nil || !strings.HasPrefix(whole.Failure.Text, "site lon1: failed") {
 		t.Errorf("the case of the run is %+v", whole)
 	}
-	printable := strings.ReplaceAll(hostileText, "\x01", "\uFFFD") // XML has no such character
+	printable := strings.ReplaceAll(hostileText, "\x01", "") // the journal left it out
 	if n1.Name != "n1" || n1.Tests != 2 || n1.Failures != 1 || n1.Time != "3.000" || n1.Cases[0].Failure.Text != printable {
 		t.Errorf("the suite of n1 is %+v", n1)
 	}
