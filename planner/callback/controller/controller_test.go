@@ -287,7 +287,7 @@ func TestWhatCallbacksSayActsOnNoTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lookup := resolver(func(string) ([]string, error) { return []string{"\x1bowned\u202e"}, nil })
-			got, err := New(Options{Proxy: noProxy, Resolver: lookup, Clock: &stepped{}}).Call(t.Context(), of(c.typ, c.parameters))
+			got, err := New(Options{Proxy: noProxy, Resolver: lookup, Clock: &stepped{}}).Call(t.Context(), io.Discard, of(c.typ, c.parameters))
 			if c.want != nil {
 				if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 					t.Errorf("%v\n%s", err, diff)
