@@ -160,7 +160,15 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if resp.Diagnostics.Append(messages(limits.Refusal())...); resp.Diagnostics.HasError() {
 		return
 	}
+	h, diags := d.lastHanded(ctx, req.State, req.Private, &state, &past)
+	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() || h != nil && h.Outcome.Status == engine.Destroyed {
+		return
+	}
 	if limits.Retain {
+		if h != nil && h.Active {
+			resp.Diagnostics.AddError("A run is active", fmt.Sprintf("Run %s works on the site %q, so that the site cannot be let go. "+
+				"Wait for its end and destroy again, or stop it with `terraform-provider-slipway runs cancel %[1]s`.", h.Run.ID, h.Run.Site))
+		}
 		return
 	}
 	if state.Nodes.IsNull() {
@@ -178,20 +186,30 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	out := d.engine().Destroy(ctx, name, prior, engine.Run{Settings: d.settings(state, nil, types.StringNull()),
 		Parallelism: int(state.Parallelism.ValueInt64())})
 	resp.Diagnostics.Append(messages(out.Messages)...)
+	resp.Diagnostics.Append(tornDown(out)...)
+	if out.Status == "" || out.Status == engine.Destroyed {
+		return
+	}
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("unreachable"), stringList(out.Unreachable))...)
+	resp.Diagnostics.Append(remember(context.WithoutCancel(ctx), resp.Private, out.State)...)
+	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
+}
+
+// tornDown shows what a tear-down left behind.
+func tornDown(out engine.Outcome) (diags diag.Diagnostics) {
 	switch {
-	case out.Report == nil: // nothing was touched
-	case out.Stays:
+	case out.Status == "": // no node was touched, or the run goes on
+	case out.Status != engine.Destroyed:
 		var answered string
 		if len(out.Lost) > 0 {
 			answered = fmt.Sprintf("\nNodes that the state does not list as unreachable do not answer: %s. Bring them back; those that are gone for good are forgotten by the next destroy, when they do not answer then either.",
 				strings.Join(engine.FirstLines(out.Lost), ", "))
 		}
-		resp.Diagnostics.AddError("The site was not torn down", out.Report.String()+answered+
+		diags.AddError("The site was not torn down", out.Report+answered+
 			"\nThe deployment stays in the state. Fix the cause and destroy again, or set on_destroy = \"retain\" and apply to let go of the nodes as they are.")
-		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("unreachable"), stringList(out.Silent))...)
-		resp.Diagnostics.Append(remember(context.WithoutCancel(ctx), resp.Private, out.State)...)
-	case len(out.Silent) > 0:
-		resp.Diagnostics.AddWarning("Nodes were forgotten",
-			out.Report.String()+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
+	case len(out.Unreachable) > 0:
+		diags.AddWarning("Nodes were forgotten",
+			out.Report+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
 	}
+	return diags
 }

@@ -47,32 +47,47 @@ func modelOf(ctx context.Context, plan tfsdk.Plan) ([]byte, error) {
 }
 
 // readHanded brings the last run that was handed over into the state, unless it is there. done says that nothing more
-// may be read, because the run is active.
+// may be read, because the run is active, or has torn the site down.
 func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse,
 	state *deploymentModelV1, past *engine.State) (done bool, diags diag.Diagnostics) {
-	known, diags := recallHanded(ctx, req.Private)
-	if diags.HasError() {
-		return true, diags
-	}
-	h, err := d.engine().LastHanded(ctx, state.Site.ValueString(), known)
+	h, diags := d.lastHanded(ctx, req.State, req.Private, state, past)
 	switch {
-	case err != nil:
-		diags.AddWarning("The last run is not known", err.Error()+"\n\nThe plan counts on the state as it is.")
+	case diags.HasError():
+		return true, diags
 	case h == nil:
 	case h.Active:
 		state.ActiveRun = types.StringValue(h.Run.ID)
-		diags.AddWarning("A run is active", fmt.Sprintf("Run %s, started %s, works on the site %q; no node was looked at. "+
-			"Apply the configuration that it was started with to wait for it, or stop it with "+
-			"`terraform-provider-slipway runs cancel %s`.", h.Run.ID, h.Run.Started.Format(time.RFC3339), h.Run.Site, h.Run.ID))
+		diags.AddWarning("A run is active", fmt.Sprintf("Run %s, started %s, works on the site %q; no node was looked at. %s.",
+			h.Run.ID, h.Run.Started.Format(time.RFC3339), h.Run.Site, engine.Waiting(h.Run)))
+		return true, diags
+	case h.Outcome.Status == engine.Destroyed:
+		resp.State.RemoveResource(ctx)
 		return true, diags
 	default:
-		diags.Append(adopt(ctx, req.State, h, state, past)...)
 		diags.Append(rememberHanded(ctx, resp.Private, h.Run.ID)...)
 	}
 	if state.ActiveRun.ValueString() != "" {
 		state.ActiveRun = types.StringValue("")
 	}
 	return false, diags
+}
+
+// lastHanded returns the last run that was handed over, unless its outcome is in the state; nil: there is none. The
+// outcome of one that has ended is brought into state and past.
+func (d *Deployment) lastHanded(ctx context.Context, from tfsdk.State, private privateReader, state *deploymentModelV1,
+	past *engine.State) (h *engine.Handed, diags diag.Diagnostics) {
+	known, diags := recallHanded(ctx, private)
+	if diags.HasError() {
+		return nil, diags
+	}
+	h, err := d.engine().LastHanded(ctx, state.Site.ValueString(), known)
+	switch {
+	case err != nil:
+		diags.AddWarning("The last run is not known", err.Error()+"\n\nThe state counts as it is.")
+	case h != nil && !h.Active:
+		diags.Append(adopt(ctx, from, h, state, past)...)
+	}
+	return h, diags
 }
 
 // adopt takes over what a run left behind for whose end nobody waited.
@@ -85,6 +100,14 @@ func adopt(ctx context.Context, from tfsdk.State, h *engine.Handed, state *deplo
 	}
 	if h.Outcome.Status == "" { // no node was touched
 		diags.AddWarning("A run ended without Terraform", detail)
+		return diags
+	}
+	if h.Run.Operation == engine.Delete {
+		for _, d := range tornDown(h.Outcome) {
+			detail += "\n\n" + d.Summary() + ": " + d.Detail()
+		}
+		diags.AddWarning("A run ended without Terraform", detail)
+		state.Unreachable, past.Applied = stringList(h.Outcome.Unreachable), h.Outcome.State.Applied
 		return diags
 	}
 	typ := from.Schema.Type().TerraformType(ctx)

@@ -31,7 +31,10 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		d.provider.Planned.noteRun(state.Site.ValueString(), state.Run.ValueInt64())
 	}
 	done, diags := d.readHanded(ctx, req, resp, &state, &past)
-	if resp.Diagnostics.Append(diags...); done || resp.Diagnostics.HasError() {
+	if resp.Diagnostics.Append(diags...); resp.State.Raw.IsNull() {
+		return
+	}
+	if done || resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 		resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
 		return

@@ -109,12 +109,14 @@ func TestTextEngineDestroy(t *testing.T) {
 	d.must(cmd.Process.Kill())
 	_ = cmd.Wait()
 	waiting, refused := d.elsewhere(), d.elsewhere()
-	d.contains("the plan", refused.run(0, "plan", "-destroy", "-input=false", "-no-color"), "A run is active",
-		"Run "+run+", started", "Destroy again to wait for it", "runs cancel "+run)
+	d.contains("the plan", refused.changes(), "A run is active", "Run "+run+", started", "Destroy again to wait for it",
+		"runs cancel "+run)
+	d.contains("the plan of a destroy", refused.run(0, "plan", "-destroy", "-input=false", "-no-color"), "A run is active",
+		"runs cancel "+run)
 	d.contains("an apply", refused.failingApply(), "does something else than what is wanted now", "runs cancel "+run)
 	refused.write("terraform.tfstate", strings.Replace(d.state(), `"on_destroy": "teardown"`, `"on_destroy": "retain"`, 1))
 	d.contains("a destroy that lets go of the nodes", refused.run(1, "destroy", "-auto-approve", "-input=false", "-no-color"),
-		"does something else than what is wanted now", "runs cancel "+run)
+		"so that the site cannot be let go", "runs cancel "+run)
 
 	cmd, out := waiting.command("destroy", "-auto-approve", "-input=false", "-no-color")
 	d.must(cmd.Start())
@@ -147,12 +149,12 @@ func TestTextEngineDestroyStopped(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Errorf("a destroy that goes on succeeds:\n%s", out)
 	}
-	d.contains("the destroy", out.String(), "The run goes on", "destroy again to wait for it", "runs cancel "+run)
+	d.contains("the destroy", out.String(), "The run goes on", "Destroy again to wait for it", "runs cancel "+run)
 	d.companion(0, "runs", "cancel", run)
 	d.await("the end of the run", func() bool { return d.destroys()[0].Status == "interrupted" })
 	d.worker("--zone", "")
-	d.contains("the plan", d.c.run(0, "plan", "-destroy", "-input=false", "-no-color"), "A run ended without Terraform",
-		"Run "+run, "interrupted", "The site was not torn down", "cancelled by")
+	d.contains("the plan", d.c.run(0, "plan", "-input=false", "-no-color"), "A run ended without Terraform", "Run "+run,
+		"interrupted", "The site was not torn down", "cancelled by")
 	d.c.configure(strings.Replace(d.config, ", detach = true", "", 1))
 	d.c.run(0, "destroy", "-auto-approve", "-input=false", "-no-color")
 	d.over(2)

@@ -62,12 +62,12 @@ func (d *deployment) destroy(ctx context.Context, state *stateFile) error {
 	}
 	out := d.engine.Destroy(ctx, d.site.Name, *prior,
 		engine.Run{Settings: d.settings(state.stateContent), Parallelism: d.parallelism})
-	if err := d.print(out.Messages); err != nil && out.Report == nil {
+	if err := d.print(out.Messages); err != nil && out.Status == "" {
 		return err
 	}
 	d.out.printf("\n%s", out.Report)
-	if out.Stays {
-		state.State, state.Unreachable, state.Status = out.State, out.Silent, engine.Failed
+	if out.Status != engine.Destroyed {
+		state.State, state.Unreachable, state.Status = out.State, out.Unreachable, engine.Failed
 		state.Nodes = prior.Nodes
 		hint := ""
 		if len(out.Lost) > 0 {
@@ -78,10 +78,10 @@ func (d *deployment) destroy(ctx context.Context, state *stateFile) error {
 		return errors.Join(fmt.Errorf("site %s: not everything was undone; fix the cause and destroy again%s",
 			d.site.Name, hint), state.save(d.version))
 	}
-	if len(out.Silent) > 0 {
+	if len(out.Unreachable) > 0 {
 		d.out.printf("\nwarning: nodes that did not answer are forgotten: what was applied there stays, "+
 			"with its ledger in /var/lib/slipway: %s\n",
-			strings.Join(engine.FirstLines(out.Silent), ", "))
+			strings.Join(engine.FirstLines(out.Unreachable), ", "))
 	}
 	if err := errors.Join(state.remove(), d.out.err); err != nil {
 		return err

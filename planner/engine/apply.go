@@ -58,8 +58,7 @@ func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) 
 }
 
 // apply is Apply; r is a run that the journal has already, and drive drives its machine; nil: this process does.
-func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, r *run,
-	drive func(context.Context, *rollout.Hosted) error) Outcome {
+func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, r *run, drive Drive) Outcome {
 	var out Outcome
 	began := opening{Now: e.Now()}
 	if r != nil && r.resumed != nil {
@@ -85,7 +84,10 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 		if out.add(ownSecrets(s, how.Connection)); out.Failed() {
 			return out
 		}
-		return e.handOver(ctx, prior, s, how, planned)
+		if out = e.handOver(ctx, operation(prior), prior, s, how, planned.Plan); out.Status != "" {
+			out = out.Of(s)
+		}
+		return out
 	}
 	a := &application{Planned: planned, engine: e, how: how, prior: prior, run: r, opening: began}
 	if prior != nil {
@@ -119,7 +121,8 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 			running = interrupted(ctx)
 		}
 	}
-	if m := a.handTo(drive); m.Failed() {
+	a.opening.Plan = a.Plan.Digest
+	if m := a.handTo(&a.options, drive, a.opening); m.Failed() {
 		out.add(m)
 		_ = executor.Close() // nothing is lost
 		return out
@@ -220,16 +223,12 @@ func (a *application) rolloutOptions(executor rollout.Executor) rollout.Options 
 		n.Name = l.Name
 		departed[l.Name] = n
 	}
-	return rollout.Options{
-		Executor: executor, Recorder: a.run, Lost: a.writer.Lost(), Decisions: a.writer, RunID: a.id,
-		Departed: departed, GiveUp: a.engine.GiveUp,
-		Owner: a.how.Owner, TakeOver: a.how.TakeOver, Fence: a.writer.Fence(),
-		Parallelism: a.how.Parallelism, ParallelGroups: a.how.ParallelGroups, Machines: rollout.NewMachines(a.machines),
-		Caller: promising(a.Site, a.engine.Caller), Now: a.engine.Now,
-		Resolve: func(p *planner.Plan, t task.Task, values rollout.Values) (task.Task, error) {
-			return p.Resolve(t, values)
-		},
+	o := a.engine.options(a.run, executor, a.how)
+	o.Departed, o.Machines, o.Caller = departed, rollout.NewMachines(a.machines), promising(a.Site, a.engine.Caller)
+	o.Resolve = func(p *planner.Plan, t task.Task, values rollout.Values) (task.Task, error) {
+		return p.Resolve(t, values)
 	}
+	return o
 }
 
 // goOn takes over what an earlier run left that the prior state does not have, one that failed or one whose state was

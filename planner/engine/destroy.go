@@ -13,27 +13,38 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// Destroyed is what a tear-down left behind.
-type Destroyed struct {
-	Report *rollout.TearDownReport // nil: no node was touched
-	State  State                   // what to remember when anything stays
-	// Stays says that something is still to be undone: the site must not be forgotten.
-	Stays bool
-	// Silent are the nodes that did not answer, sorted. Lost are those of them that answered the last check or run: as
-	// long as there are any, the site stays. Others are forgotten with the site.
-	Silent, Lost []string
-	Messages
+// Delete is the operation of a run that destroys a site.
+const Delete = "delete"
+
+// Destroy undoes on every node of a site what slipway did there. As long as the status of the outcome is not
+// [Destroyed], the site must not be forgotten.
+func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how Run) (out Outcome) {
+	if e.Handing == nil {
+		return e.destroy(ctx, siteName, prior, how, nil, nil)
+	}
+	s := site.Site{Name: siteName}
+	if out.add(ownSecrets(s, how.Connection)); out.Failed() {
+		return out
+	}
+	if out = e.handOver(ctx, Delete, &prior, s, how, nil); out.Status != "" {
+		applied := out.State.Applied
+		out.State = prior.State // with what does not travel
+		out.State.Applied = applied
+	}
+	return out
 }
 
-// Destroy undoes on every node of a site what slipway did there.
-func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how Run) (out Destroyed) {
+// destroy is Destroy; r is a run that the journal has already, and drive drives its machine; nil: this process does.
+func (e *Engine) destroy(ctx context.Context, siteName string, prior Prior, how Run, r *run, drive Drive) (out Outcome) {
 	own := prior.State.Reaching(prior.Nodes)
 	nodes := prior.State.WithGiven(own)
 	given := nodes[len(own):]
-	out.State = prior.State
-	r, m := e.start(ctx, "delete", siteName, nil)
-	if out.Messages = m; m.Failed() {
-		return out
+	if r == nil {
+		var m Messages
+		if r, m = e.start(ctx, Delete, siteName, nil); m.Failed() {
+			return Outcome{Messages: m}
+		}
+		out.Messages = m
 	}
 	executor := e.Executor()
 	nodes = Reach(nodes, how.Connection)
@@ -42,11 +53,13 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 			nodes[i].Connection.ConnectTimeout = min(n.Connection.ConnectTimeout, transport.DefaultConnectTimeout)
 		}
 	}
-	report := rollout.TearDown(ctx, siteName, nodes, rollout.Options{
-		Executor: executor, Recorder: r, Lost: r.writer.Lost(), RunID: r.id,
-		Parallelism: how.Parallelism, GiveUp: e.GiveUp, Now: e.Now,
-		Owner: how.Owner, TakeOver: how.TakeOver, Fence: r.writer.Fence(),
-	})
+	options := e.options(r, executor, how)
+	if m := r.handTo(&options, drive, opening{Now: e.Now()}); m.Failed() {
+		out.add(m)
+		_ = executor.Close() // nothing is lost
+		return out
+	}
+	report := rollout.TearDown(ctx, siteName, nodes, options)
 	_ = executor.Close() // every answer that counts has been read
 	if report.Status == rollout.StatusSucceeded {
 		revisions, events := services.DeletedRevisions(prior.State.Services, siteName, e.Now())
@@ -62,23 +75,28 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 	if len(report.Warnings) > 0 {
 		out.warn("Not everything could be brought back", "%s", strings.Join(report.Warnings, "\n"))
 	}
-	out.Report, out.Stays = &report, report.Status == rollout.StatusInterrupted
+	out.Report, out.State, out.Status = report.String(), prior.State, Destroyed
 	out.State.Applied = maps.Clone(prior.State.Applied)
 	for _, node := range slices.Sorted(maps.Keys(report.Nodes)) {
 		switch report.Nodes[node].Status {
 		case rollout.NotTornDown:
-			out.Stays = true
+			out.Status = Failed
 		case rollout.TornDown:
 			delete(out.State.Applied, node)
 		case rollout.Unreachable:
-			out.Silent = append(out.Silent, node)
+			out.Unreachable = append(out.Unreachable, node)
 			// It answered the last check or run; those that are given up are in no check.
 			isGiven := slices.ContainsFunc(given, func(n site.Node) bool { return n.Name == node })
 			if !isGiven && !slices.Contains(prior.Unreachable, node) {
-				out.Lost = append(out.Lost, node)
+				out.Lost, out.Status = append(out.Lost, node), Failed
 			}
 		}
 	}
-	out.Stays = out.Stays || len(out.Lost) > 0
+	switch report.Status {
+	case rollout.StatusInterrupted:
+		out.Status = Interrupted
+	case rollout.StatusFailed:
+		out.Status = Failed
+	}
 	return out
 }

@@ -8,8 +8,7 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -52,25 +51,26 @@ const (
 
 // handOver has a run executed elsewhere, and waits for its outcome. A run with the same desire that is active, or that
 // ended while nobody waited for it and where there is no prior state, is the one that is waited for.
-func (e *Engine) handOver(ctx context.Context, prior *Prior, s site.Site, how Run, planned *Planned) (out Outcome) {
+func (e *Engine) handOver(ctx context.Context, operation string, prior *Prior, s site.Site, how Run,
+	p *planner.Plan) (out Outcome) {
 	r, err := requestOf(prior, s, how)
 	var desired string
 	if err == nil {
-		desired, err = r.desired()
+		desired, err = r.desired(operation)
 	}
 	text, more := json.Marshal(r)
 	if err = errors.Join(err, more); err != nil {
 		out.fail("The run cannot be handed over", "%v. No node was touched.", err)
 		return out
 	}
-	store, err := e.Journals.Open(ctx, s.Name)
-	if err != nil {
-		out.fail("The journal cannot be opened", "%v. No node was touched.", err)
+	about, store, m := e.begin(ctx, operation, s.Name, p)
+	if out.add(m); out.Failed() {
 		return out
 	}
 	defer func() { _ = store.Close() }() // what was written is durable
-	active, m := attach(ctx, store, prior, desired)
-	if out.Messages = m; m.Failed() {
+	about.Workflow, about.Desired = e.Handing.Workflow(s.Name, about.ID), desired
+	active, m := attach(ctx, store, about)
+	if out.add(m); out.Failed() {
 		return out
 	}
 	if active == nil {
@@ -78,32 +78,18 @@ func (e *Engine) handOver(ctx context.Context, prior *Prior, s site.Site, how Ru
 			out.fail("The run cannot be handed over", "%v. No node was touched.", err)
 			return out
 		}
-		id, err := uuid.NewV7()
-		if err != nil {
-			out.fail("No run id", "%v", err)
+		if out.add(notRecorded(store.Hand(ctx, about, text))); out.Failed() {
 			return out
 		}
-		active = &journal.Run{ID: id.String(), Site: s.Name, Operation: operation(prior), Digest: planned.Plan.Digest,
-			Steps: planned.Plan.Steps(), Workflow: e.Handing.Workflow(s.Name, id.String()), Desired: desired}
-		err = store.Hand(ctx, *active, text)
-		var busy *journal.BusyError
-		switch {
-		case errors.As(err, &busy):
-			out.fail("Another run is at work on the site",
-				"%v\n\nNo node was touched. Wait for the run to end and apply again.", busy)
-			return out
-		case err != nil:
-			out.fail("The run cannot be recorded", "%v\n\nNo node was touched.", err)
-			return out
-		}
+		active = &about
 	}
 	if active.Ended.IsZero() {
-		if err := e.begin(ctx, store, *active); err != nil {
+		if err := e.startWorkflow(ctx, store, *active); err != nil {
 			out.fail("The run cannot be handed over", "%v", err)
 			return out
 		}
 	}
-	return e.await(ctx, store, *active, s)
+	return e.await(ctx, store, *active)
 }
 
 func operation(prior *Prior) string {
@@ -113,8 +99,8 @@ func operation(prior *Prior) string {
 	return "update"
 }
 
-// begin starts the workflow of a run. A run that no workflow ever had is ended.
-func (e *Engine) begin(ctx context.Context, store *journal.Store, run journal.Run) error {
+// startWorkflow starts the workflow of a run. A run that no workflow ever had is ended.
+func (e *Engine) startWorkflow(ctx context.Context, store *journal.Store, run journal.Run) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
 	err := e.Handing.Begin(ctx, run)
@@ -130,7 +116,7 @@ func (e *Engine) begin(ctx context.Context, store *journal.Store, run journal.Ru
 
 // attach returns the run that is waited for instead of a new one: it is active, or nobody waited for its end. nil:
 // there is none.
-func attach(ctx context.Context, store *journal.Store, prior *Prior, desired string) (active *journal.Run, m Messages) {
+func attach(ctx context.Context, store *journal.Store, wanted journal.Run) (active *journal.Run, m Messages) {
 	last, err := store.Run(ctx, "")
 	switch {
 	case errors.Is(err, journal.ErrNoRun):
@@ -138,10 +124,10 @@ func attach(ctx context.Context, store *journal.Store, prior *Prior, desired str
 		m.fail("The journal cannot be read", "%v. No node was touched.", err)
 	case last.Workflow == "" || last.Ended.IsZero() && last.Status != journal.Running:
 	case !last.Ended.IsZero():
-		if prior == nil && last.Desired == desired && last.Outcome != "" && last.Status == string(rollout.StatusSucceeded) {
+		if wanted.Operation == operation(nil) && last.Desired == wanted.Desired && last.Outcome != "" && last.Status == string(rollout.StatusSucceeded) {
 			return &last, nil
 		}
-	case last.Desired == desired:
+	case last.Desired == wanted.Desired:
 		return &last, nil
 	default:
 		m.fail("Another run is at work on the site", "Run %s, started %s, is active on the site %q and does something else "+
@@ -152,7 +138,7 @@ func attach(ctx context.Context, store *journal.Store, prior *Prior, desired str
 }
 
 // await waits for the end of a run and returns its outcome.
-func (e *Engine) await(ctx context.Context, store *journal.Store, run journal.Run, s site.Site) (out Outcome) {
+func (e *Engine) await(ctx context.Context, store *journal.Store, run journal.Run) (out Outcome) {
 	stopping := ctx.Done()
 	calls := context.WithoutCancel(ctx)
 	rows, workflows := time.NewTicker(rowInterval), time.NewTicker(workflowInterval)
@@ -185,7 +171,6 @@ func (e *Engine) await(ctx context.Context, store *journal.Store, run journal.Ru
 				out.fail("The outcome of the run cannot be read", "run %s ended: %s: %v\n%s", now.ID, now.Status, err, now.Report)
 				return out
 			}
-			out = out.Of(s)
 			out.Messages = append(messages, out.Messages...)
 			return out
 		case ended != nil:
@@ -229,8 +214,16 @@ func (e *Engine) stop(ctx context.Context, run journal.Run, out *Outcome) bool {
 func (o *Outcome) detached(run journal.Run) {
 	o.Active = run.ID
 	o.fail("The run goes on", "Run %s of the site %q is active and goes on without Terraform. The next plan says how far it "+
-		"is, or how it ended; apply the same configuration again to wait for it, or stop it with "+
-		"`terraform-provider-slipway runs cancel %s`.", run.ID, run.Site, run.ID)
+		"is, or how it ended. %s.", run.ID, run.Site, Waiting(run))
+}
+
+// Waiting says what to do about an active run of which this process is not part.
+func Waiting(run journal.Run) string {
+	wait := "Apply the configuration that it was started with"
+	if run.Operation == Delete {
+		wait = "Destroy again"
+	}
+	return wait + " to wait for it, or stop it with `terraform-provider-slipway runs cancel " + run.ID + "`"
 }
 
 // Begun returns what is remembered of a creation that goes on without Terraform: nothing is known to be applied.

@@ -21,7 +21,7 @@ type Drive func(ctx context.Context, h *rollout.Hosted, lost <-chan struct{}) er
 // opening is what a run starts with that another process could not find out again.
 type opening struct {
 	Now       time.Time           // when it was planned
-	Plan      string              // digest
+	Plan      string              // digest; empty: the site is torn down
 	Journaled []services.Revision // services that the journal had
 	Left      planner.Applied     // what earlier runs left on nodes, where no prior state has it
 	Owned     string              // why nothing may be touched: nodes are those of another state
@@ -57,9 +57,7 @@ func (e *Engine) Host(ctx context.Context, siteName, id, saved string, drive Dri
 	}
 	r, m := e.entered(ctx, about, store, writer)
 	r.hosted = true
-	out := e.host(ctx, r, about, saved, func(ctx context.Context, h *rollout.Hosted) error {
-		return drive(ctx, h, writer.Lost())
-	})
+	out := e.host(ctx, r, about, saved, drive)
 	select {
 	case <-writer.Lost():
 		return errors.Join(writer.Record(ctx), store.Close()) // another process has the run
@@ -82,8 +80,7 @@ func (e *Engine) Host(ctx context.Context, siteName, id, saved string, drive Dri
 }
 
 // host executes the run.
-func (e *Engine) host(ctx context.Context, r *run, about journal.Run, saved string,
-	drive func(context.Context, *rollout.Hosted) error) (out Outcome) {
+func (e *Engine) host(ctx context.Context, r *run, about journal.Run, saved string, drive Drive) (out Outcome) {
 	text, err := r.store.Blob(ctx, about.ID, about.Request)
 	var asked request
 	if err == nil {
@@ -108,6 +105,9 @@ func (e *Engine) host(ctx context.Context, r *run, about journal.Run, saved stri
 			return out
 		}
 		r.repeats = true
+	}
+	if about.Operation == Delete {
+		return e.destroy(ctx, s.Name, *asked.Prior, how, r, drive)
 	}
 	return e.apply(ctx, asked.Prior, s, how, r, drive)
 }
@@ -136,33 +136,32 @@ func (r *run) resume(ctx context.Context, saved string) (*resumed, error) {
 	return out, err
 }
 
-// handTo lets drive drive the machine of the run, so that another process can go on with it; nil: this process does.
-func (a *application) handTo(drive func(context.Context, *rollout.Hosted) error) (m Messages) {
+// handTo lets drive drive the machine of the run, so that another process can go on with it from what it began with;
+// nil: this process does.
+func (r *run) handTo(o *rollout.Options, drive Drive, began opening) (m Messages) {
 	if drive == nil {
 		return nil
 	}
-	o := &a.options
 	o.Keep = func(ctx context.Context, content []byte) (string, error) {
-		addresses, err := a.writer.Put(ctx, journal.Blob{Content: content})
+		addresses, err := r.writer.Put(ctx, journal.Blob{Content: content})
 		if err != nil {
 			return "", err
 		}
 		return addresses[0], nil
 	}
 	o.Drive = func(ctx context.Context, h *rollout.Hosted) error {
-		a.repeats = false
-		return drive(ctx, h)
+		r.repeats = false
+		return drive(ctx, h, r.writer.Lost())
 	}
-	if r := a.resumed; r != nil {
-		if o.Saved, o.SavedAt, o.Begun = r.saved, r.at, r.begun; r.opening.Plan != a.Plan.Digest {
+	if p := r.resumed; p != nil {
+		if o.Saved, o.SavedAt, o.Begun = p.saved, p.at, p.begun; p.opening.Plan != began.Plan {
 			m.fail("The run cannot go on", "Another version of slipway planned it, and this one plans something else. What it did is "+
 				"in the ledgers of the nodes; the next plan shows the rest.")
 		}
 		return m
 	}
-	a.opening.Plan = a.Plan.Digest
 	var err error
-	if o.Opening, err = json.Marshal(a.opening); err != nil {
+	if o.Opening, err = json.Marshal(began); err != nil {
 		m.fail("The run cannot be handed over", "%v", err)
 	}
 	return m

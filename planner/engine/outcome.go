@@ -27,6 +27,7 @@ const (
 	Paused      Status = "paused"   // what may run now is deployed
 	Failed      Status = "failed"
 	Interrupted Status = "interrupted"
+	Destroyed   Status = "destroyed" // nothing of it is left on a node that answers
 )
 
 // Outcome is what a run left behind.
@@ -43,6 +44,11 @@ type Outcome struct {
 	Unreachable   []string          // nodes that did not answer, sorted
 	Services      *services.Transition
 	Done          []string // what the run did, a line each
+
+	// Of a tear-down: how it went, and the unreachable nodes that answered the last check or run. As long as there are any
+	// of these, the site stays; the other unreachable ones are forgotten with it.
+	Report string
+	Lost   []string
 	Messages
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/telemetry"
 )
@@ -32,36 +33,59 @@ type run struct {
 	repeats        bool     // it does again what another process did and recorded
 }
 
-// start opens the journal of a site and takes the site's lease. p is nil when no plan is run.
-func (e *Engine) start(ctx context.Context, operation, siteName string, p *planner.Plan) (*run, Messages) {
-	var m Messages
+// begin opens the journal of a site for a new run. p is nil when no plan is run.
+func (e *Engine) begin(ctx context.Context, operation, siteName string, p *planner.Plan) (about journal.Run,
+	store *journal.Store, m Messages) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		m.fail("No run id", "%v", err)
-		return nil, m
+		return about, nil, m
 	}
-	store, err := e.Journals.Open(ctx, siteName)
-	if err != nil {
+	if store, err = e.Journals.Open(ctx, siteName); err != nil {
 		m.fail("The journal cannot be opened", "%v. No node was touched.", err)
-		return nil, m
+		return about, nil, m
 	}
-	about := journal.Run{ID: id.String(), Site: siteName, Operation: operation}
+	about = journal.Run{ID: id.String(), Site: siteName, Operation: operation}
 	if p != nil {
 		about.Digest, about.Steps = p.Digest, p.Steps()
+	}
+	return about, store, m
+}
+
+// notRecorded says why a run is not in the journal; nil: it is.
+func notRecorded(err error) (m Messages) {
+	var busy *journal.BusyError
+	switch {
+	case errors.As(err, &busy):
+		m.fail("Another run is at work on the site",
+			"%v\n\nNo node was touched. Wait for the run to end and apply again.", busy)
+	case err != nil:
+		m.fail("The run cannot be recorded", "%v\n\nNo node was touched.", err)
+	}
+	return m
+}
+
+// start opens the journal of a site and takes the site's lease. p is nil when no plan is run.
+func (e *Engine) start(ctx context.Context, operation, siteName string, p *planner.Plan) (*run, Messages) {
+	about, store, m := e.begin(ctx, operation, siteName, p)
+	if m.Failed() {
+		return nil, m
 	}
 	writer, err := store.Start(ctx, about)
 	if err != nil {
 		_ = store.Close() // nothing was written
-		var busy *journal.BusyError
-		if errors.As(err, &busy) {
-			m.fail("Another run is at work on the site",
-				"%v\n\nNo node was touched. Wait for the run to end and apply again.", busy)
-		} else {
-			m.fail("The run cannot be recorded", "%v\n\nNo node was touched.", err)
-		}
-		return nil, m
+		return nil, notRecorded(err)
 	}
 	return e.entered(ctx, about, store, writer)
+}
+
+// options are those of a rollout that follow from its run.
+func (e *Engine) options(r *run, executor rollout.Executor, how Run) rollout.Options {
+	return rollout.Options{
+		Executor: executor, Recorder: r, Lost: r.writer.Lost(), Decisions: r.writer, RunID: r.id,
+		GiveUp: e.GiveUp, Now: e.Now, Owner: how.Owner, TakeOver: how.TakeOver, Fence: r.writer.Fence(),
+		Parallelism: how.Parallelism, ParallelGroups: how.ParallelGroups,
+	}
 }
 
 // entered returns a run that has the lease of its site.

@@ -14,7 +14,7 @@ import (
 )
 
 // wireVersion is that of requests and outcomes. Another process of the same version reads them.
-const wireVersion = 1
+const wireVersion = 2
 
 // request is all that another process needs to execute a run. It has secrets, but no credentials of nodes.
 type request struct {
@@ -106,8 +106,11 @@ func requestOf(prior *Prior, s site.Site, how Run) (request, error) {
 	return r, err
 }
 
-// desired is the digest of what the request asks for, whatever is applied.
-func (r request) desired() (string, error) {
+// desired is the digest of what the request asks for, whatever is applied: of a tear-down, whose site and which nodes.
+func (r request) desired(operation string) (string, error) {
+	if operation == Delete {
+		return resource.DigestJSON([]any{operation, r.Site.Name, r.Owner, r.Prior.State.WithGiven(r.Prior.Nodes)})
+	}
 	return resource.DigestJSON([]any{r.Site, r.Secrets.Version, r.Parallelism, r.ParallelGroups, r.Protection})
 }
 
@@ -133,6 +136,8 @@ type wireOutcome struct {
 	Groups, Nodes map[string]string
 	Unreachable   []string
 	Done          []string
+	Report        string
+	Lost          []string
 	Messages      []wireMessage
 }
 
@@ -144,7 +149,8 @@ type wireMessage struct {
 }
 
 func encodeOutcome(out Outcome) ([]byte, error) {
-	w := wireOutcome{wireVersion, out.Status, out.State, out.Kept, out.Groups, out.Nodes, out.Unreachable, out.Done, nil}
+	w := wireOutcome{wireVersion, out.Status, out.State, out.Kept, out.Groups, out.Nodes, out.Unreachable, out.Done,
+		out.Report, out.Lost, nil}
 	for _, m := range out.Messages {
 		switch m := m.(type) {
 		case *Message:
@@ -166,7 +172,7 @@ func decodeOutcome(text []byte) (Outcome, error) {
 		err = fmt.Errorf("has version %d, and this slipway reads version %d", w.Version, wireVersion)
 	}
 	out := Outcome{Status: w.Status, State: w.State, Kept: w.Kept, Groups: w.Groups, Nodes: w.Nodes,
-		Unreachable: w.Unreachable, Done: w.Done}
+		Unreachable: w.Unreachable, Done: w.Done, Report: w.Report, Lost: w.Lost}
 	for _, m := range w.Messages {
 		switch {
 		case m.Message != nil:

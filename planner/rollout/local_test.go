@@ -113,7 +113,7 @@ func TestLocalRootIsMissing(t *testing.T) {
 	events := &diary{}
 	down := rollout.TearDown(t.Context(), "lon1", []site.Node{node},
 		rollout.Options{Executor: e, Recorder: events, RunID: "r1"})
-	if n := down.Nodes["a"]; n.Status != rollout.TornDown || n.Error != nil {
+	if n := down.Nodes["a"]; n.Status != rollout.TornDown || n.Message != "" {
 		t.Errorf("got %+v", n)
 	}
 	if text := down.String(); !strings.Contains(text, root+" is gone") {
@@ -269,7 +269,7 @@ func TestStalledControllerIsRefusedByTheNodes(t *testing.T) {
 		refused("run", name, node.Error)
 	}
 	for name, node := range rollout.TearDown(t.Context(), s.Name, s.Nodes, stalled).Nodes {
-		refused("tear-down", name, node.Error)
+		refused("tear-down", name, errors.New(node.Message))
 	}
 	for name, found := range rollout.Survey(t.Context(), s.Nodes, nil, s.Name, rollout.Options{Executor: next.Executor}) {
 		if found.Error != nil {

@@ -482,9 +482,9 @@ func (d *driver) separate(ctx context.Context, s session, nodes []string) map[st
 		case ctx.Err() != nil || busy(err) && d.cancellation.stopped(): // given up, which says nothing about the node
 		case folderGone(d.nodes[name], err): // its tear-down says so
 		case unreachable(err):
-			out[name] = TearDownNode{Status: Unreachable, Error: err, Message: reason(err, nil)}
+			out[name] = TearDownNode{Status: Unreachable, Message: reason(err, nil)}
 		default:
-			out[name] = TearDownNode{Status: NotTornDown, Error: err, Message: notTornDown(err, nil)}
+			out[name] = TearDownNode{Status: NotTornDown, Message: notTornDown(err, nil)}
 		}
 	})
 	running := slices.DeleteFunc(slices.Collect(maps.Values(machines)), func(i converge.Identity) bool {
@@ -497,7 +497,7 @@ func (d *driver) separate(ctx context.Context, s session, nodes []string) map[st
 			out[name] = TearDownNode{Status: Kept, Node: other,
 				Message: fmt.Sprintf("it is the machine of node %q", other)}
 		case doubt != nil:
-			out[name] = TearDownNode{Status: NotTornDown, Error: doubt, Message: doubt.Error()}
+			out[name] = TearDownNode{Status: NotTornDown, Message: doubt.Error()}
 		}
 	}
 	for _, name := range nodes {

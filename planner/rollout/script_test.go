@@ -431,7 +431,9 @@ func apply(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		s.report, err = rollout.Run(ctx, s.site, s.plan, o)
 		if s.drive != nil && err == nil {
-			s.repeat(context.WithoutCancel(ctx), o, saved)
+			s.repeat(context.WithoutCancel(ctx), o, saved, s.report, func(ctx context.Context, o rollout.Options) (any, error) {
+				return rollout.Run(ctx, s.site, s.plan, o)
+			})
 		}
 	})
 	fmt.Fprint(ts.Stdout(), s.report)
@@ -453,7 +455,8 @@ func (s *saves) keep(_ context.Context, content []byte) (address string, err err
 
 // repeat lets another process do the steps of a run again that was over before it could be concluded: it has the same
 // report, asks no node, calls nothing, and records nothing but that it is another process.
-func (s *stage) repeat(ctx context.Context, o rollout.Options, saved saves) {
+func (s *stage) repeat(ctx context.Context, o rollout.Options, saved saves, report any,
+	run func(context.Context, rollout.Options) (report any, err error)) {
 	if s.persons != nil && slices.ContainsFunc(s.persons.all, func(e journal.Recorded) bool { return e.Action == journal.Cancel }) {
 		return // that it was cancelled, and why, the other process finds in the journal when it goes on
 	}
@@ -470,11 +473,11 @@ func (s *stage) repeat(ctx context.Context, o rollout.Options, saved saves) {
 	o.SavedAt, o.Executor, o.Caller, o.Recorder, o.Decisions = address, nobody{s.t}, nobody{s.t}, recorded, nil
 	o.Machines = rollout.NewMachines(s.known)
 	o.Drive = func(context.Context, *rollout.Hosted) error { return nil }
-	again, err := rollout.Run(ctx, s.site, s.plan, o)
+	again, err := run(ctx, o)
 	if err != nil {
 		s.t.Error(err)
 	}
-	if got, want := fmt.Sprintf("%s%+v", again, again), fmt.Sprintf("%s%+v", s.report, s.report); got != want {
+	if got, want := fmt.Sprintf("%s%+v", again, again), fmt.Sprintf("%s%+v", report, report); got != want {
 		s.t.Errorf("the report of another process is\n%s\nwant\n%s", got, want)
 	}
 	if len(recorded.events) != 1 {
@@ -540,7 +543,17 @@ func destroy(ts *testscript.TestScript, neg bool, args []string) {
 	s := on(ts)
 	var r rollout.TearDownReport
 	s.bubble(args, func(ctx context.Context, o rollout.Options) {
+		var saved saves
+		if s.drive != nil {
+			o.Keep = saved.keep
+		}
 		r = rollout.TearDown(ctx, s.site.Name, s.site.Nodes, o)
+		if s.drive != nil && r.Err == nil {
+			s.repeat(context.WithoutCancel(ctx), o, saved, r, func(ctx context.Context, o rollout.Options) (any, error) {
+				again := rollout.TearDown(ctx, s.site.Name, s.site.Nodes, o)
+				return again, again.Err
+			})
+		}
 	})
 	fmt.Fprint(ts.Stdout(), r)
 	if r.Err != nil {

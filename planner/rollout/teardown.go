@@ -34,7 +34,6 @@ type TearDownNode struct {
 	Status   Removal // torn_down, kept, unreachable or failed
 	Node     string  // of one that is kept: whose machine it is
 	Message  string  // why it is not torn down, or what stays though it is
-	Error    error   `json:"-"` // why its session could not do its work; Message has its text
 	Failures []Failure
 	Undone   []resource.ID // in the order in which it was done
 }
@@ -57,7 +56,7 @@ func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options
 	d.log.append(journal.Event{Kind: journal.RunStarted, Message: "tear down"})
 	report.Status = d.drive().Status
 	report.Nodes, report.Warnings = d.removed, d.report.Warnings
-	report.Err = d.close()
+	report.Err = errors.Join(d.refused, d.close())
 	return report
 }
 
@@ -93,7 +92,7 @@ func (d *driver) tearDownNode(ctx context.Context, s session) *sessionEnd {
 	if o.again {
 		return nil
 	}
-	n := TearDownNode{Status: TornDown, Error: o.err, Failures: o.failures, Undone: o.done,
+	n := TearDownNode{Status: TornDown, Failures: o.failures, Undone: o.done,
 		Message: notTornDown(o.err, o.failures)}
 	outcome := run.Succeeded
 	switch {
@@ -150,7 +149,7 @@ func (d *driver) separation(ctx context.Context, s session) *sessionEnd {
 // tornDown returns how the tear-down of a node ended.
 func (d *driver) tornDown(c run.Command) TearDownNode {
 	if c.Err != nil {
-		d.removed[c.Node] = TearDownNode{Status: c.Removal, Error: c.Err, Message: fmt.Sprintf("not started: %s", c.Err)}
+		d.removed[c.Node] = TearDownNode{Status: c.Removal, Message: fmt.Sprintf("not started: %s", c.Err)}
 	}
 	return d.removed[c.Node]
 }
