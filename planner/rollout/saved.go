@@ -140,12 +140,11 @@ func (m *Machines) restore(node string, id converge.Identity) {
 	m.reached[node] = true
 }
 
-// SavedError is an error as JSON, of which callers still know the kind.
+// SavedError is an error of a session as JSON, of which callers still know the kind.
 type SavedError struct {
-	Text        string
-	Interrupted bool                   `json:",omitempty"` // run.ErrInterrupted
-	Session     *converge.SessionError `json:",omitempty"`
-	Transport   *savedTransport        `json:",omitempty"`
+	run.SavedError
+	Session   *converge.SessionError `json:",omitempty"`
+	Transport *savedTransport        `json:",omitempty"`
 }
 
 // savedTransport is a [transport.Error].
@@ -161,7 +160,7 @@ func SaveError(err error) *SavedError {
 	if err == nil {
 		return nil
 	}
-	out := &SavedError{Text: err.Error(), Interrupted: errors.Is(err, run.ErrInterrupted)}
+	out := &SavedError{SavedError: *run.SaveError(err)}
 	var t *transport.Error
 	if !errors.As(err, &out.Session) && errors.As(err, &t) {
 		out.Transport = &savedTransport{t.Kind, t.Node, t.Message.String(), t.Early}
@@ -177,12 +176,10 @@ func (e *SavedError) Err() error {
 	return e
 }
 
-func (e *SavedError) Error() string { return resource.Visible(e.Text) }
-
 // Unwrap returns what callers look for.
 func (e *SavedError) Unwrap() (errs []error) {
-	if e.Interrupted {
-		errs = append(errs, run.ErrInterrupted)
+	if err := e.SavedError.Unwrap(); err != nil {
+		errs = append(errs, err)
 	}
 	if e.Session != nil {
 		errs = append(errs, e.Session)

@@ -3,39 +3,44 @@ package run
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Commands, reports and results are kept, and travel, as JSON. Their errors have their text there, and whether the run
 // was interrupted.
 
-// savedError is an error as JSON.
-type savedError struct {
+// SavedError is an error as JSON.
+type SavedError struct {
 	Text        string
 	Interrupted bool `json:",omitempty"` // it is, or wraps, ErrInterrupted
 }
 
-func (f *savedError) Error() string { return f.Text }
+// SaveError returns an error as JSON; nil for none.
+func SaveError(err error) *SavedError {
+	if err == nil {
+		return nil
+	}
+	return &SavedError{err.Error(), errors.Is(err, ErrInterrupted)}
+}
+
+// Error returns the text as people may see it: it may come from another process.
+func (e *SavedError) Error() string { return resource.Visible(e.Text) }
 
 // Unwrap returns what callers look for.
-func (f *savedError) Unwrap() error {
-	if f.Interrupted {
+func (e *SavedError) Unwrap() error {
+	if e.Interrupted {
 		return ErrInterrupted
 	}
 	return nil
 }
 
-func savedErrorOf(err error) *savedError {
-	if err == nil {
+// Err returns the error.
+func (e *SavedError) Err() error {
+	if e == nil {
 		return nil
 	}
-	return &savedError{err.Error(), errors.Is(err, ErrInterrupted)}
-}
-
-func (f *savedError) err() error {
-	if f == nil {
-		return nil
-	}
-	return f
+	return e
 }
 
 // The types without their methods.
@@ -49,18 +54,18 @@ type (
 func (c Command) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		plainCommand
-		Err *savedError `json:",omitempty"`
-	}{plainCommand(c), savedErrorOf(c.Err)})
+		Err *SavedError `json:",omitempty"`
+	}{plainCommand(c), SaveError(c.Err)})
 }
 
 // UnmarshalJSON is the reverse of MarshalJSON.
 func (c *Command) UnmarshalJSON(data []byte) error {
 	out := struct {
 		*plainCommand
-		Err *savedError
+		Err *SavedError
 	}{plainCommand: (*plainCommand)(c)}
 	err := json.Unmarshal(data, &out)
-	c.Err = out.Err.err()
+	c.Err = out.Err.Err()
 	return err
 }
 
@@ -68,18 +73,18 @@ func (c *Command) UnmarshalJSON(data []byte) error {
 func (r Report) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		plainReport
-		Err *savedError `json:",omitempty"`
-	}{plainReport(r), savedErrorOf(r.Err)})
+		Err *SavedError `json:",omitempty"`
+	}{plainReport(r), SaveError(r.Err)})
 }
 
 // UnmarshalJSON is the reverse of MarshalJSON.
 func (r *Report) UnmarshalJSON(data []byte) error {
 	out := struct {
 		*plainReport
-		Err *savedError
+		Err *SavedError
 	}{plainReport: (*plainReport)(r)}
 	err := json.Unmarshal(data, &out)
-	r.Err = out.Err.err()
+	r.Err = out.Err.Err()
 	return err
 }
 
@@ -87,17 +92,17 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 func (r Result) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		plainResult
-		Err *savedError `json:",omitempty"`
-	}{plainResult(r), savedErrorOf(r.Err)})
+		Err *SavedError `json:",omitempty"`
+	}{plainResult(r), SaveError(r.Err)})
 }
 
 // UnmarshalJSON is the reverse of MarshalJSON.
 func (r *Result) UnmarshalJSON(data []byte) error {
 	out := struct {
 		*plainResult
-		Err *savedError
+		Err *SavedError
 	}{plainResult: (*plainResult)(r)}
 	err := json.Unmarshal(data, &out)
-	r.Err = out.Err.err()
+	r.Err = out.Err.Err()
 	return err
 }
