@@ -35,7 +35,8 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 }
 
 // destroy is Destroy; r is a run that the journal has already, and drive drives its machine; nil: this process does.
-func (e *Engine) destroy(ctx context.Context, siteName string, prior Prior, how Run, r *run, drive Drive) (out Outcome) {
+func (e *Engine) destroy(ctx context.Context, siteName string, prior Prior, how Run, r *run,
+	drive Drive) (out Outcome) {
 	own := prior.State.Reaching(prior.Nodes)
 	nodes := prior.State.WithGiven(own)
 	given := nodes[len(own):]
