@@ -53,6 +53,10 @@ func TestWhatHelpersSend(t *testing.T) {
 			0, converge.CodeProtocol, []string{"a fact of more than 256 bytes"}},
 		{"long error", `printf '{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"busy'; ` +
 			"head -c 200000 /dev/zero | tr '\\000' x; echo '\"}}}'", 0, converge.CodeProtocol, []string{"an error of more than 16384 bytes"}},
+		{"long reason of a guard", `printf '{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"put_back":{"site":"lon1","guard":"g","why":"'; ` +
+			"head -c 200000 /dev/zero | tr '\\000' x; echo '\"}}}'", 0, converge.CodeProtocol, []string{"more of what it has put back than"}},
+		{"many resources put back", `printf '{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"put_back":{"site":"lon1","guard":"g","resources":['; ` +
+			"seq -s, -f '\"file[/%0450.0f]\"' 1 9000 | tr -d '\\n'; echo ']}}}'", 0, converge.CodeProtocol, []string{"more of what it has put back than"}},
 		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"amd64\"},\"ledger\":{'; " +
 			"seq -s, -f '\"file[/%0450.0f]\":\"x\"' 1 10000 | tr -d '\\n'; echo '}}}'", 0, "", nil},
 		{"long line", "read -r c\nprintf '{\"result\":{\"id\":\"a[b]\",\"status\":\"changed\",\"millis\":1,\"output\":\"'; head -c 900000 /dev/zero | tr '\\000' x; echo '\"}}'\n" + summary, 0, converge.CodeProtocol, []string{"a result of more than 262144 bytes"}},
