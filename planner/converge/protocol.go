@@ -257,6 +257,19 @@ func (s Summary) Excess() string {
 	if s.Error != nil && len(s.Error.Code)+len(s.Error.Message) > ErrorLimit {
 		return fmt.Sprintf("an error of more than %d bytes", ErrorLimit)
 	}
+	if len(s.Guard) > FactLimit {
+		return fmt.Sprintf("a guard of more than %d bytes", FactLimit)
+	}
+	if p := s.PutBack; p != nil {
+		resources := 0
+		for _, id := range p.Resources {
+			resources += len(id)
+		}
+		if len(p.Site)+len(p.Guard)+len(p.Run)+len(p.Why) > ErrorLimit || resources > ResultLimit {
+			return fmt.Sprintf("more of what it has put back than a reason of %d bytes and resources of %d", ErrorLimit,
+				ResultLimit)
+		}
+	}
 	return ""
 }
 
