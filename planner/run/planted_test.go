@@ -52,7 +52,7 @@ var planted = []struct{ name, file, before, after string }{
 	{"a batch starts before the one before it is approved", "batch.go", "c.approved >= done ||", "c.approved >= done-1 ||"},
 	{"a held run starts more", "window.go", "(m.held || c.group != nil &&", "(c.group != nil &&"},
 	{"nobody wakes a run that waits", "window.go", "	m.wakeAt(at)\n	return true", "	return true"},
-	{"a run that ends where it pauses goes on", "window.go", "never || m.p.EndAtPause && at.After(m.at)", "never"},
+	{"a run that ends where it pauses goes on", "window.go", "m.p.EndAtPause && at.After(m.at)", "m.p.EndAtPause && at.Before(m.at)"},
 	{"the time in a closed maintenance window counts", "call.go", "c.until.Add(m.closedFor(c.groupName(), c.seen))", "c.until"},
 	{"one node too many may fail", "run.go", "len(m.failed) > *m.p.MayFail", "len(m.failed) > *m.p.MayFail+1"},
 	{"another pass forgets who failed", "run.go", "next.failed, next.spent = m.failed, m.spent", "next.spent = m.spent"},
