@@ -85,6 +85,8 @@ func written(t *testing.T, file, name, unit string) string {
 		return fmt.Sprintf("%d MiB", n>>20)
 	case unit != "" && n%(1<<10) == 0:
 		return fmt.Sprintf("%d KiB", n>>10)
+	case n >= 1_000_000:
+		return strings.TrimSpace(fmt.Sprintf("%d,%03d,%03d %s", n/1_000_000, n/1000%1000, n%1000, unit))
 	case n >= 1000:
 		return strings.TrimSpace(fmt.Sprintf("%d,%03d %s", n/1000, n%1000, unit))
 	}
