@@ -28,7 +28,7 @@ getent passwd | sed 's/^/user /'
 getent group | sed 's/^/group /'
 if [ -d /run/systemd/system ]; then
 systemctl list-unit-files --no-legend --plain | awk '$1 !~ /^session-/ {print "unit file", $1, $2}'
-systemctl list-units --all --no-legend --plain --type=service,socket,timer,mount,path | awk '$1 !~ /^(user@|user-runtime|run-user|session|systemd-tmpfiles)/ && $2 != "not-found" {print "unit", $1, $2, $3, $4}'
+systemctl list-units --all --no-legend --plain --type=service,socket,timer,mount,path | awk '$1 !~ /^(user@|user-runtime|run-user|session|systemd-tmpfiles|run-credentials)/ && $2 != "not-found" {print "unit", $1, $2, $3, $4}'
 fi
 findmnt -rn -o TARGET,SOURCE,FSTYPE,OPTIONS | grep -v -e ^/run/user -e '^/proc/sys/kernel/random' -e ^/run/credentials -e '^/ ' -e ^/proc/kmsg | sed 's/^/mount /'
 sysctl -a 2>/dev/null | grep '^net\.' | sed 's/^/kernel /'
