@@ -18,6 +18,10 @@ const (
 	OutputNone = "none" // nothing
 )
 
+// Inherited are the variables of slipway's own environment that every program gets. Others may hold credentials of
+// other Terraform providers, so a command must name them.
+var Inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
+
 func command() resource.Schema {
 	return resource.Schema{
 		Type:    Command,
@@ -33,7 +37,8 @@ func command() resource.Schema {
 			},
 			resource.Parameter{
 				Name: "inherit", Kind: resource.StringList, Check: checkInherit,
-				Description: "Names of variables of slipway's own environment that the program gets beside PATH, HOME, USER, LOGNAME, LANG, TZ and TMPDIR.",
+				Description: "Names of variables of slipway's own environment that the program gets besides " +
+					strings.Join(Inherited, ", ") + ".",
 			},
 			resource.Parameter{
 				Name: "stdin", Kind: resource.String, Sensitive: true, Check: checkLength,

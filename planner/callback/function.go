@@ -38,27 +38,33 @@ type Argument struct {
 	Check       func(string) error
 }
 
+// LongestTry bounds one try of a function that waits.
+const LongestTry = 10 * time.Second
+
+// Builtins returns the table of functions, in the order of the documentation. It must not be changed.
+func Builtins() []Builtin { return builtins }
+
 // builtins is the table of functions. To add one, add a line here and its implementation in
 // planner/callback/controller.
 var builtins = []Builtin{
 	{
 		Name: WaitTCP, Summary: "Waits until a TCP port accepts a connection.",
 		Arguments: []Argument{
-			{"host", true, "Name or address of the host.", checkHost},
+			{"host", true, "Name or address of the host, up to 255 bytes.", checkHost},
 			{"port", true, "The port, 1 to 65535.", checkWhole(1, 65535)},
 		},
 	},
 	{
 		Name: WaitHTTP, Summary: "Waits until a GET request is answered with an expected status.",
 		Arguments: []Argument{
-			{"url", true, "Where to, http or https.", CheckURL},
+			{"url", true, "Where to, http or https; redirects are followed, at most ten times.", CheckURL},
 			{"status", false, "The status that is waited for: 200, 2xx or 200-204. Default: 2xx.",
 				func(s string) error { _, err := ParseStatuses([]string{s}); return err }},
 		},
 	},
 	{
 		Name: Sleep, Summary: "Waits for a while.",
-		Arguments: []Argument{{"seconds", true, "How long, 0 or more and less than the timeout.",
+		Arguments: []Argument{{"seconds", true, "How long, a whole number from 0 to 86400 that is less than `timeout`.",
 			checkWhole(0, longestTimeout)}},
 		check: func(arguments map[string]string, s Settings) *invalid.Error {
 			if n, err := strconv.Atoi(arguments["seconds"]); err != nil || time.Duration(n)*time.Second < s.Timeout {
@@ -71,7 +77,7 @@ var builtins = []Builtin{
 	},
 	{
 		Name: ResolveDNS, Summary: "Waits until a name has addresses, and returns them sorted, with the first one as address.",
-		Arguments: []Argument{{"name", true, "The name to look up.", checkHost}},
+		Arguments: []Argument{{"name", true, "The name to look up, up to 255 bytes.", checkHost}},
 		Values:    []string{"address", "addresses"},
 	},
 }
@@ -88,7 +94,7 @@ func function() resource.Schema {
 			resource.Parameter{Name: "function", Kind: resource.String, Required: true, Values: names,
 				Description: "The function: " + strings.Join(names, ", ") + "."},
 			resource.Parameter{Name: "arguments", Kind: resource.StringMap, Scalars: true,
-				Description: "Arguments of the function, by name."},
+				Description: "Arguments of the function, by name: text, numbers or booleans. See the table below."},
 		),
 		Check: checkCall,
 	}

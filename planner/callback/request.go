@@ -16,12 +16,12 @@ import (
 )
 
 func request() resource.Schema {
-	pem := func(name, what string, sensitive bool) []resource.Parameter {
+	pem := func(name, what, absent string, sensitive bool) []resource.Parameter {
 		return []resource.Parameter{
 			{Name: name, Kind: resource.String, Sensitive: sensitive, Check: checkLength, Description: what +
-				", as PEM text."},
+				", as PEM text of at most 1 MiB." + absent},
 			{Name: name + "_file", Kind: resource.String, Check: checkAbsolute, Description: what +
-				": absolute path of a PEM file on the machine that slipway runs on."},
+				": absolute path of a PEM file of at most 4 MiB on the machine that slipway runs on." + absent},
 		}
 	}
 	return resource.Schema{
@@ -38,7 +38,7 @@ func request() resource.Schema {
 				},
 				{
 					Name: "method", Kind: resource.String, Check: checkMethod,
-					Description: "The method, in capital letters. Default: GET, with body or json POST.",
+					Description: "The method, up to 32 capital letters, but not CONNECT. Default: GET, with body or json POST.",
 				},
 				{
 					Name: "headers", Kind: resource.StringMap, Sensitive: true, Scalars: true, Check: checkHeaders,
@@ -61,14 +61,14 @@ func request() resource.Schema {
 				},
 				{
 					Name: "values", Kind: resource.StringMap, Check: checkPaths,
-					Description: "What to take from the response, which must be JSON of at most 1 MiB: the name of the value, and its path such as data.items[0].id or labels[\"a.b/c\"].",
+					Description: "What to take from the response, which must be JSON of at most 1 MiB: the name of the value, and its path such as data.items[0].id or labels[\"a.b/c\"], at most 1 KiB with indices up to 1048576.",
 				},
 			},
-			pem("ca", "The authorities that the server's certificate is checked against. Default: those of the machine",
-				false),
+			pem("ca", "The authorities that the server's certificate is checked against",
+				" Default: those of the machine.", false),
 			pem("client_certificate", "The certificate to show to the server, with those that lead to its authority",
-				false),
-			pem("client_key", "The key of client_certificate", true),
+				"", false),
+			pem("client_key", "The key of client_certificate", "", true),
 		)...),
 		Check: checkRequest,
 	}

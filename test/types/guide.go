@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -80,6 +81,7 @@ is found by the next check.
 
 // notes are what a type says after its parameters.
 var notes = map[string]string{
+	callback.Function: functions(),
 	"package": `Packages of a node that nothing makes wait for each other are installed by one call of the package manager, also when other resources come in between; when it fails, each is tried by itself, so that the error is that of the
 package that causes it. So a package may be installed before files, settings, cron jobs, kernel parameters and services that come before it in the plan, unless it requires them. It waits for what may matter to it: what
 it requires, and, of what comes before it in the plan, commands, users, groups, hosts, mounts, links and directories, removals, and all below ` + "`" + `/etc/apt` + "`" + `, ` + "`" + `/etc/yum*` + "`" + `, ` + "`" + `/etc/dnf` + "`" + `, ` + "`" + `/etc/pki` + "`" + `, ` + "`" + `/etc/apk` + "`" + ` and ` + "`" + `/usr/share/keyrings` + "`" + `.
@@ -124,7 +126,32 @@ func appendix(b *strings.Builder, title, intro string, schemas map[string]resour
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		fmt.Fprintf(b, "### %s\n\n%s\n\n", name, schemas[name].Summary)
 		table(b, schemas[name].Parameters)
+		b.WriteString(notes[name])
 	}
+}
+
+// functions lists the functions that a callback may call, with their arguments and values.
+func functions() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "`interval` seconds after a try that failed, a function that waits tries again, until `timeout` ends. One try takes at most %d\n"+
+		"seconds. `retries` begin the whole wait anew.\n\n", callback.LongestTry/time.Second)
+	b.WriteString("| function | does | arguments | returns |\n|---|---|---|---|\n")
+	for _, f := range callback.Builtins() {
+		arguments := make([]string, len(f.Arguments))
+		for i, a := range f.Arguments {
+			arguments[i] = "`" + a.Name + "`"
+			if a.Required {
+				arguments[i] += ", required"
+			}
+			arguments[i] += ": " + a.Description
+		}
+		values := "nothing"
+		if len(f.Values) > 0 {
+			values = "`" + strings.Join(f.Values, "`, `") + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Summary, strings.Join(arguments, " "), values)
+	}
+	return b.String() + "\n"
 }
 
 func table(b *strings.Builder, parameters []resource.Parameter) {

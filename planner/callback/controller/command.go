@@ -24,10 +24,6 @@ const (
 	errorLimit = 64 << 10
 )
 
-// inherited are the environment variables that every command gets. Others may hold credentials of other Terraform
-// providers, so a command must name them.
-var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
-
 type command struct {
 	*Controller
 	resource.Parameters
@@ -109,7 +105,7 @@ func (c command) values(name, output string, stdout []byte) (map[string]any, err
 
 // environment returns the environment of the program; later entries win.
 func (c command) environment() []string {
-	names := slices.Concat(inherited, c.Strings("inherit"))
+	names := slices.Concat(callback.Inherited, c.Strings("inherit"))
 	env := []string{}
 	for _, e := range c.Environment {
 		if name, _, _ := strings.Cut(e, "="); slices.Contains(names, name) {

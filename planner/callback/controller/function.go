@@ -47,9 +47,6 @@ func newFunction(c *Controller, r resource.Resource) (worker, error) {
 	return function{c, b, conceal(r), name, r.Parameters.StringMap("arguments"), callback.SettingsOf(r.Parameters)}, nil
 }
 
-// askLimit bounds one attempt of a function that waits.
-const askLimit = 10 * time.Second
-
 func (f function) try(ctx context.Context, _ io.Writer) (map[string]any, error) {
 	if !f.wait {
 		return f.ask(ctx, f.Controller, f.arguments)
@@ -72,7 +69,8 @@ func (f function) try(ctx context.Context, _ io.Writer) (map[string]any, error) 
 }
 
 func (f function) look(ctx context.Context) (map[string]any, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, askLimit, fmt.Errorf("there is no answer within %s", askLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, callback.LongestTry,
+		fmt.Errorf("there is no answer within %s", callback.LongestTry))
 	defer cancel()
 	return f.ask(ctx, f.Controller, f.arguments)
 }
