@@ -1,0 +1,162 @@
+package planner_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// vhosts is a site of one node whose services, one for each name, each bring package[nginx] and a file of their own.
+func vhosts(names ...string) site.Site {
+	s := site.Site{Name: "web", Nodes: []site.Node{{Name: "web1", Roles: []string{"web"}}}}
+	for _, name := range names {
+		s.Services = append(s.Services, site.Service{Name: name, Configuration: conf{
+			"package": titles{"nginx": {"ensure": "1.24"}},
+			"file": titles{"/etc/nginx/" + name: {"content": name + "\n", "require": "package[nginx]",
+				"notify": "service[nginx]"}},
+			"service": titles{"nginx": {"ensure": "running", "require": "package[nginx]"}},
+		}})
+	}
+	return s
+}
+
+// What two services bring with equal parameters is one resource, which goes with the last of them.
+func TestTwoServicesBringTheSame(t *testing.T) {
+	both := mustMake(t, vhosts("a", "b"), nil, nil)
+	want := "2. default: node phase: 4 changes on node web1: create package[nginx] (brought by a, b), " +
+		"file[/etc/nginx/a], file[/etc/nginx/b], service[nginx] (brought by a, b)"
+	if got := both.Steps()[1]; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	applied := allApplied(t, vhosts("a", "b"))
+	for _, left := range [][]string{{"a"}, {"b"}} {
+		got := strings.Join(mustMake(t, vhosts(left...), applied, nil).Steps(), "\n")
+		gone := map[string]string{"a": "b", "b": "a"}[left[0]]
+		if !strings.Contains(got, "1 change on node web1: remove file[/etc/nginx/"+gone+"]") {
+			t.Errorf("with %s alone:\n%s", left, got)
+		}
+	}
+	got := strings.Join(mustMake(t, vhosts(), applied, nil).Steps(), "\n")
+	if !strings.Contains(got, "4 changes on node web1") || !strings.Contains(got, "package[nginx]") {
+		t.Errorf("without any:\n%s", got)
+	}
+}
+
+// Who brings a resource is in no digest, and the order of services says nothing.
+func TestDigestWithoutOwners(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	want := mustMake(t, vhosts(names...), nil, nil)
+	once := vhosts(names...)
+	for _, s := range once.Services[1:] {
+		delete(s.Configuration, "package")
+		delete(s.Configuration, "service")
+	}
+	if got := mustMake(t, once, nil, nil); got.Digest != want.Digest {
+		t.Errorf("the digest with one owner is %s, with four %s", got.Digest, want.Digest)
+	}
+	eachRound(t, func(t *testing.T, r *rand.Rand) {
+		s := vhosts(names...)
+		r.Shuffle(len(s.Services), func(i, j int) { s.Services[i], s.Services[j] = s.Services[j], s.Services[i] })
+		if got := mustMake(t, s, nil, nil); text(got, nil) != text(want, nil) {
+			t.Errorf("with the services in another order:\n%s\nwant:\n%s", text(got, nil), text(want, nil))
+		}
+	})
+}
+
+// Any services, some of which bring the same resources: there is a plan exactly where all forms of each resource on a
+// node are equal, and it has each resource once.
+func TestSharedResourcesOfAnyServices(t *testing.T) {
+	eachRound(t, func(t *testing.T, r *rand.Rand) {
+		s := site.Site{Name: "any", Nodes: []site.Node{{Name: "n1"}, {Name: "n2"}}}
+		forms := map[string]map[string]bool{} // node and title -> forms
+		wrong := false
+		for i := range 2 + r.IntN(4) {
+			on := s.Nodes[r.IntN(2)].Name
+			service := site.Service{Name: fmt.Sprint("s", i), Configuration: conf{"package": titles{}},
+				Selectors: site.Selectors{{NodeNames: []string{on}}}}
+			for range 1 + r.IntN(3) {
+				title, ensure := fmt.Sprint("p", r.IntN(6)), "installed"
+				if r.IntN(8) == 0 {
+					ensure = "absent"
+				}
+				service.Configuration["package"][title] = params{"ensure": ensure}
+			}
+			for title, p := range service.Configuration["package"] {
+				key := on + " " + title
+				if forms[key] == nil {
+					forms[key] = map[string]bool{}
+				}
+				forms[key][p["ensure"].(string)] = true
+				wrong = wrong || len(forms[key]) > 1
+			}
+			s.Services = append(s.Services, service)
+		}
+		p, errs := planner.Make(s, nil, nil)
+		if (p == nil) != wrong {
+			t.Fatalf("unequal forms: %t; plan: %t\n%v", wrong, p != nil, errs)
+		}
+		if p == nil {
+			return
+		}
+		seen := map[string]int{}
+		for _, phase := range p.Phases {
+			for _, task := range phase.Tasks {
+				if task.Resource.Type != "" {
+					seen[task.Node+" "+task.Resource.Title]++
+				}
+			}
+		}
+		for key := range forms {
+			if seen[key] != 1 {
+				t.Errorf("%s is there %d times", key, seen[key])
+			}
+		}
+	})
+}
+
+// Unequal forms are an error with both values and both services, judged after overrides.
+func TestUnequalResourcesOfTwoServices(t *testing.T) {
+	unequal := func() site.Site {
+		s := vhosts("a", "b")
+		s.Services[1].Configuration["package"]["nginx"] = params{"ensure": "1.26"}
+		return s
+	}
+	secret := unequal()
+	secret.Services[1].Configuration["package"]["nginx"]["sensitive"] = true
+	tests := map[string]struct {
+		site site.Site
+		want string
+	}{
+		"parameters": {unequal(), `service "b": configuration.package["nginx"]: the service "a" brings package[nginx] as ` +
+			`well, with other parameters: ensure is "1.26" here and "1.24" there; write the same in both, keep it in ` +
+			`one of them, or place them on different nodes (on node web1)`},
+		"sensitive": {secret, `ensure is (sensitive) here and (sensitive) there`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, errs := planner.Make(test.site, nil, nil)
+			at := slices.IndexFunc(errs, func(e invalid.Error) bool { return e.Code == invalid.DuplicateResource })
+			if p != nil || at < 0 || !strings.Contains(errs[at].Error(), test.want) {
+				t.Errorf("plan: %t; got\n%v\nwant\n%s", p != nil, errs, test.want)
+			}
+		})
+	}
+	equalised := unequal()
+	equalised.Overrides = []site.Override{{Name: "one", Roles: []string{"web"},
+		Configuration: conf{"package": titles{"nginx": {"ensure": "1.28"}}}}}
+	p := mustMake(t, equalised, nil, nil)
+	if got := p.Steps()[1]; !strings.Contains(got, "package[nginx] (brought by a, b, by override one)") {
+		t.Errorf("with an override that makes them equal: %s", got)
+	}
+	if got, want := p.Phases[1].Tasks[0].Digest, resource.Digest(resource.Resource{Type: "package", Title: "nginx",
+		Parameters: params{"ensure": "1.28"}}); got != want {
+		t.Errorf("the digest of the overridden package is %s, want %s", got, want)
+	}
+}
