@@ -138,14 +138,18 @@ func (l *taskList) requiredTasks(by callback, need refine.Need) []int {
 	}
 	var out []int
 	for i, t := range l.tasks {
-		if t.Service != service {
-			continue
-		}
-		if d := l.details[t.Resource.ID()]; need.Service != "" || d != nil && d.Template == need.Task {
+		if t.OwnedBy(service) && (need.Service != "" || l.isFrom(t.Resource.ID(), service, need.Task)) {
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// isFrom reports whether a task of a list is made from a template of a service's entity.
+func (l *taskList) isFrom(id resource.ID, service, template string) bool {
+	is := func(d *refine.EntityTask) bool { return d.Task.Service == service && d.Template == template }
+	d := l.details[id]
+	return d != nil && is(d) || slices.ContainsFunc(l.again[id], is)
 }
 
 // wantedCallbacks returns the digest of every callback of the site by [CallbackID].

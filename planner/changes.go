@@ -306,24 +306,23 @@ type activity struct {
 }
 
 func (a *activity) add(t task.Task, once bool) {
-	if t.Service == "" {
-		return
-	}
-	if a.any == nil {
-		a.configure, a.any = make(map[string]bool), make(map[string]bool)
-	}
-	a.any[t.Service] = true
-	if t.Kind == task.Config && !once {
-		a.configure[t.Service] = true
+	for _, service := range t.Owners() {
+		if a.any == nil {
+			a.configure, a.any = make(map[string]bool), make(map[string]bool)
+		}
+		a.any[service] = true
+		if t.Kind == task.Config && !once {
+			a.configure[service] = true
+		}
 	}
 }
 
 // runs reports whether a task runs only because its service has other changes.
 func (a *activity) runs(t task.Task, once bool) bool {
 	if once {
-		return a.any[t.Service]
+		return slices.ContainsFunc(t.Owners(), func(service string) bool { return a.any[service] })
 	}
-	return t.Kind != task.Config && a.configure[t.Service]
+	return t.Kind != task.Config && a.configure[t.Service] // nobody shares it
 }
 
 // requiresAmong returns, for each task, the included tasks that it requires, directly or through tasks that are left

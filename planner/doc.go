@@ -20,7 +20,8 @@
 //     callbacks, which run on the controller. A parameter that needs the value of a callback is pending, and
 //     [Plan.Resolve] completes it during the run.
 //  2. [override.Set] merges the overrides of site, groups, roles and node into the configuration resources. Nodes
-//     with the same services and overrides share one task list from here on.
+//     with the same services and overrides share one task list from here on. What several services bring with equal
+//     parameters becomes one task (sharing.go).
 //  3. [sequence.OrderNode] sorts the tasks of a node by their requirements, those that Puppet adds by itself, the
 //     sections of a node (litp.md 90 to 92) and the ordering rules of the catalog (litp.md 10). A missing reference and
 //     a cycle are errors. [Desired] returns this list: it is what a drift check compares.

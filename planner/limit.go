@@ -74,7 +74,7 @@ func (d *desired) coversService(service string) bool {
 	for node := range d.limit {
 		if l := d.wanted[node]; l != nil {
 			for _, t := range l.tasks {
-				if t.Service == service {
+				if t.OwnedBy(service) {
 					return true
 				}
 			}
@@ -179,8 +179,12 @@ func (w *phaseBuilder) postponesCallback(c callback, later map[string]bool) bool
 func (p *Plan) WaitingServices(before Owners) map[string]bool {
 	out := make(map[string]bool)
 	for _, t := range p.Later {
-		if name := before.service(t); name != "" || t.Action == task.Remove {
+		owners := before.of(t)
+		for _, name := range owners {
 			out[name] = true
+		}
+		if len(owners) == 0 && t.Action == task.Remove {
+			out[""] = true
 		}
 	}
 	return out

@@ -15,10 +15,14 @@ func Make(s site.Site, applied Applied, drift Drift) (*Plan, invalid.Errors) {
 	return (*Cache)(nil).Make(s, applied, drift)
 }
 
-// make is the way from a site to its plan. includes selects the tasks of the plan, see [Cache.MakeFor]; nil selects
-// all.
-func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(task.Task) bool) (*Plan, invalid.Errors) {
-	desired, errs := c.desire(s, applied)
+// make is the way from a site to its plan. only selects the tasks of the plan, see [Cache.MakeFor]; nil selects all.
+func (c *Cache) make(s site.Site, applied Applied, drift Drift, only *selection) (*Plan, invalid.Errors) {
+	var includes func(task.Task) bool
+	var yields yields
+	if only != nil {
+		includes, yields = only.includes, only.has
+	}
+	desired, errs := c.desire(s, applied, yields)
 	if len(errs.Errors()) > 0 {
 		return nil, errs
 	}
@@ -43,6 +47,9 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 		EndAtPause: s.Approval == site.ApprovalEnd, Postponed: changes.postponed, complete: desired.resolve}
 	p.Limited, p.Within, p.Waiting = desired.limit, desired.within, changes.waiting
 	p.Held, p.Later = desired.holds, changes.later
+	if only != nil {
+		p.Stays = only.stays(desired)
+	}
 	p.SetBatches(desired.settings)
 	if wrong := desired.checkBatches(p); len(wrong) > 0 {
 		return nil, append(errs, wrong...)
@@ -52,17 +59,18 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, includes func(ta
 }
 
 // desire validates a site, assigns its nodes to groups, and returns what each node is to have. applied is read for the
-// warning about nodes that are in no group.
-func (c *Cache) desire(s site.Site, applied Applied) (*desired, invalid.Errors) {
+// warning about nodes that are in no group; yields is for [share].
+func (c *Cache) desire(s site.Site, applied Applied, yields yields) (*desired, invalid.Errors) {
 	membership := newMembership(s)
-	desired, errs := newDesired(membership, membership.site.Validate(), c.refined())
+	desired, errs := newDesired(membership, membership.site.Validate(), c.refined(), yields)
 	errs = append(append(errs, membership.warnNoGroup(applied)...), desired.checkSizes()...)
 	errs.Sort()
 	return desired, errs
 }
 
 // Desired returns the configuration tasks of every node that is in a group, in the order of execution. These tasks can
-// drift: a task that is not remembered (persist = false), or that waits for the value of a callback, is left out. A
+// drift: a task that is not remembered (persist = false), that waits for the value of a callback, or of which services
+// want unequal forms since one of them was rolled back, is left out. A
 // task has all its requirements and no action. A node without tasks has an empty list. When anything is invalid
 // the map is nil. The lists belong to the caller; what their tasks point to is shared.
 func Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
@@ -72,7 +80,7 @@ func Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 // AppliedAfter returns what is applied on every node that is in a group after a complete run: configuration resources,
 // actions of plugins, remote tasks and callbacks. When anything is invalid it is nil.
 func AppliedAfter(s site.Site) (Applied, invalid.Errors) {
-	d, errs := (*Cache)(nil).desire(s, nil)
+	d, errs := (*Cache)(nil).desire(s, nil, undecided)
 	if len(errs.Errors()) > 0 {
 		return nil, errs
 	}
@@ -121,7 +129,7 @@ func (c *Cache) Make(s site.Site, applied Applied, drift Drift) (*Plan, invalid.
 
 // Desired is [Desired].
 func (c *Cache) Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
-	d, errs := c.desire(s, nil)
+	d, errs := c.desire(s, nil, undecided)
 	if len(errs.Errors()) > 0 {
 		return nil, errs
 	}
@@ -129,7 +137,7 @@ func (c *Cache) Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 	for node, l := range d.wanted {
 		tasks := make([]task.Task, 0, len(l.tasks))
 		for _, t := range l.tasks {
-			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) {
+			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) || l.disputed[t.Resource.ID()] {
 				continue
 			}
 			t.Node = node

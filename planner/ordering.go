@@ -70,6 +70,11 @@ func newRules(s site.Site, types, actions map[string]resource.Schema) (*rules, i
 
 // matches reports whether a selector matches a task of a section.
 func (r *rules) matches(s entity.Selector, t task.Task, in entity.Section) bool {
+	for _, service := range t.Shared {
+		if s.Matches(t.Resource.Type, r.entities[service], in) {
+			return true
+		}
+	}
 	return s.Matches(t.Resource.Type, r.entities[t.Service], in)
 }
 

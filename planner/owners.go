@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -10,58 +11,61 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// Owners is the service that each resource belongs to: node -> resource -> service.
-type Owners map[string]map[resource.ID]string
+// Owners are the services that each resource belongs to, sorted: node -> resource -> services.
+type Owners map[string]map[resource.ID][]string
 
-// OwnersOf returns the service of each resource on the nodes of a site. Callbacks are left out. With an error among the
+// OwnersOf returns the services of each resource on the nodes of a site. Callbacks are left out. With an error among the
 // errors it is nil.
 func (c *Cache) OwnersOf(s site.Site) (Owners, invalid.Errors) {
-	d, errs := c.desire(s, nil)
+	d, errs := c.desire(s, nil, undecided)
 	if len(errs.Errors()) > 0 {
 		return nil, errs
 	}
 	out := make(Owners, len(d.wanted))
 	for node, l := range d.wanted {
-		out[node] = make(map[resource.ID]string, len(l.tasks))
+		out[node] = make(map[resource.ID][]string, len(l.tasks))
 		for i, t := range l.tasks {
-			if t.Kind != task.Callback && t.Service != "" {
-				out[node][l.ids[i]] = t.Service
+			if owners := t.Owners(); t.Kind != task.Callback && len(owners) > 0 {
+				out[node][l.ids[i]] = owners
 			}
 		}
 	}
 	return out, nil
 }
 
-// Add adds the resources of other that have no owner yet.
+// Add adds the owners of other.
 func (b Owners) Add(other Owners) {
 	for node, ids := range other {
 		if b[node] == nil {
-			b[node] = make(map[resource.ID]string, len(ids))
+			b[node] = make(map[resource.ID][]string, len(ids))
 		}
-		for id, service := range ids {
-			if _, there := b[node][id]; !there {
-				b[node][id] = service
-			}
+		for id, services := range ids {
+			b[node][id] = distinct(slices.Concat(b[node][id], services))
 		}
 	}
 }
 
-// service returns the service that a task of a plan belongs to: for a removal, the owner of the resource. It is empty
-// when there is none.
-func (b Owners) service(t task.Task) string {
+// On returns the services that own anything on a node, sorted.
+func (b Owners) On(node string) []string {
+	return distinct(slices.Concat(slices.Collect(maps.Values(b[node]))...))
+}
+
+// of returns the services that a task of a plan belongs to: for a removal, the owners of the resource. It is empty when
+// there are none.
+func (b Owners) of(t task.Task) []string {
 	if t.Service == "" && t.Action == task.Remove {
 		return b[t.Node][t.Resource.ID()]
 	}
-	return t.Service
+	return t.Owners()
 }
 
-// ByService returns the tasks of a plan by the service that they belong to. before is the owners before the plan; it
-// decides to which service a removal belongs.
+// ByService returns the tasks of a plan by the service that they belong to, a shared one by each. before is the owners
+// before the plan; it decides to which services a removal belongs.
 func (p *Plan) ByService(before Owners) map[string][]task.Task {
 	out := make(map[string][]task.Task)
 	for _, phase := range p.Phases {
 		for _, t := range phase.Tasks {
-			if name := before.service(t); name != "" {
+			for _, name := range before.of(t) {
 				out[name] = append(out[name], t)
 			}
 		}
@@ -70,10 +74,11 @@ func (p *Plan) ByService(before Owners) map[string][]task.Task {
 }
 
 // MakeFor is [Make] for some services only: the plan holds the tasks of these services, with the removal of what they
-// owned before, and leaves everything else to the next plan. Nodes that left the site, and actions of plugins, belong
-// to no service.
+// owned before, and leaves everything else to the next plan. What they share with others stays as it is, see
+// [Plan.Stays]; of unequal forms that of the others counts. Nodes that left the site, and actions of plugins, belong to
+// no service.
 func (c *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, before Owners) (*Plan, invalid.Errors) {
-	return c.make(s, applied, nil, func(t task.Task) bool { return services[before.service(t)] })
+	return c.make(s, applied, nil, &selection{services, before})
 }
 
 // Former knows what a site wanted before a plan. The zero value knows nothing.
@@ -81,7 +86,7 @@ type Former struct{ wanted map[string]*taskList }
 
 // FormerOf returns what a site wants on its nodes. With an error among the errors the result is empty.
 func (c *Cache) FormerOf(s site.Site) (Former, invalid.Errors) {
-	d, errs := c.desire(s, nil)
+	d, errs := c.desire(s, nil, undecided)
 	if len(errs.Errors()) > 0 {
 		return Former{}, errs
 	}

@@ -92,7 +92,9 @@ func (w *phaseBuilder) markDue() {
 	}
 	later := make(map[string]bool)
 	for _, t := range w.later {
-		later[t.Service] = true
+		for _, service := range t.Owners() {
+			later[service] = true
+		}
 	}
 	for i, c := range w.callbacks {
 		w.due[i] = w.due[i] || w.busy.runs(c.Task, c.Once || c.secret)

@@ -51,6 +51,9 @@ type Plan struct {
 	Postponed  []resource.ID // callbacks among them, sorted
 	Digest     string        // over everything that the run will do: hexadecimal SHA-256
 
+	// Stays is what the services of [Cache.MakeFor] share with others. It is not part of the digest.
+	Stays []Stay
+
 	complete completer
 }
 

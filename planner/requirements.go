@@ -77,7 +77,9 @@ func newTaskIndex(tasks []task.Task, sections map[resource.ID]entity.Section) ta
 		id := t.Resource.ID()
 		n.there[id] = true
 		n.bySection[sections[id]] = append(n.bySection[sections[id]], id)
-		n.byService[t.Service] = append(n.byService[t.Service], id)
+		for _, service := range t.Owners() {
+			n.byService[service] = append(n.byService[service], id)
+		}
 	}
 	return n
 }

@@ -11,7 +11,7 @@ import (
 
 // resolve is [Plan.Resolve].
 func (d *desired) resolve(t task.Task, values map[string]map[string]any) (task.Task, error) {
-	if t.Service == "" || t.Resource.Type == "" || t.Action == task.Remove {
+	if t.Service == "" || len(t.Shared) > 0 || t.Resource.Type == "" || t.Action == task.Remove {
 		return t, nil
 	}
 	returned := values[t.Service]

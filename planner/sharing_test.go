@@ -30,7 +30,7 @@ func vhosts(names ...string) site.Site {
 // What two services bring with equal parameters is one resource, which goes with the last of them.
 func TestTwoServicesBringTheSame(t *testing.T) {
 	both := mustMake(t, vhosts("a", "b"), nil, nil)
-	want := "2. default: node phase: 4 changes on node web1: create package[nginx] (brought by a, b), " +
+	want := "2. default (critical): node phase: 4 changes on node web1: create package[nginx] (brought by a, b), " +
 		"file[/etc/nginx/a], file[/etc/nginx/b], service[nginx] (brought by a, b)"
 	if got := both.Steps()[1]; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -130,6 +130,10 @@ func TestUnequalResourcesOfTwoServices(t *testing.T) {
 	}
 	secret := unequal()
 	secret.Services[1].Configuration["package"]["nginx"]["sensitive"] = true
+	long := vhosts("a", "b")
+	for i, end := range []string{"another", "one\n"} {
+		long.Services[i].Configuration["file"]["/etc/same"] = params{"content": strings.Repeat("x", 100) + end}
+	}
 	tests := map[string]struct {
 		site site.Site
 		want string
@@ -137,6 +141,8 @@ func TestUnequalResourcesOfTwoServices(t *testing.T) {
 		"parameters": {unequal(), `service "b": configuration.package["nginx"]: the service "a" brings package[nginx] as ` +
 			`well, with other parameters: ensure is "1.26" here and "1.24" there; write the same in both, keep it in ` +
 			`one of them, or place them on different nodes (on node web1)`},
+		"long texts": {long, `content is "…` + strings.Repeat("x", 20) + `one\n" here and "…` + strings.Repeat("x", 20) +
+			`another" there`},
 		"sensitive": {secret, `ensure is (sensitive) here and (sensitive) there`},
 	}
 	for name, test := range tests {

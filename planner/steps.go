@@ -363,7 +363,8 @@ type changeKey struct {
 	overridden bool   // overrides make the resource or change it, or did so before
 }
 
-// remark returns what a title does not say: that the resource is to be absent, or has noop or guard; which overrides
+// remark returns what a title does not say: that the resource is to be absent, or has noop or guard; which services
+// share it; which overrides
 // change or create it, or did so before (fuel.md F-10); which parameters are known only after callbacks, or after
 // Terraform, have returned their values.
 func remark(t task.Task) string {
@@ -373,6 +374,9 @@ func remark(t task.Task) string {
 	}
 	if t.Resource.Noop() {
 		remarks = append(remarks, "noop")
+	}
+	if len(t.Shared) > 0 && t.Action != task.Refresh {
+		remarks = append(remarks, "brought by "+list(t.Owners()))
 	}
 	if t.Resource.Guard() && t.Action != task.Refresh {
 		remarks = append(remarks, "guard")

@@ -21,14 +21,14 @@ import (
 
 // newDesired refines the services of a site, applies the overrides and orders the tasks of each node. errors are
 // those that the site has already; they are returned with those that are found. With any error what it returns serves
-// only to find further errors. memo may be nil.
-func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo) (*desired, invalid.Errors) {
+// only to find further errors. memo may be nil; yields is for [share].
+func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo, yields yields) (*desired, invalid.Errors) {
 	b := &desiredBuilder{
 		desired: &desired{
 			membership: m, wanted: make(map[string]*taskList, len(m.nodes)), byService: make(map[string][]int),
 			nodeActions: make(map[string]*nodeActions), after: make([][]string, len(m.groups)),
 		},
-		errs: errs, types: schema.Types(), actionSchemas: schema.Actions(),
+		errs: errs, yields: yields, types: schema.Types(), actionSchemas: schema.Actions(),
 	}
 	var more invalid.Errors
 	b.rules, more = newRules(m.site, b.types, b.actionSchemas)
@@ -89,13 +89,13 @@ func (b *desiredBuilder) makeTaskLists() {
 	for _, k := range b.nodeSets {
 		load, more := b.services.Tasks(k.services, b.entityNodes[k.nodes[0]])
 		b.errs = append(b.errs, more...) // they name the node
-		for _, c := range load.Clashes {
-			found.add(c.Invalid(), k.nodes)
-		}
 		tasks, more := b.overrides.Apply(k.layers, load.Tasks)
-		for _, p := range more {
+		made := len(tasks) - len(load.Tasks)
+		tasks, disputed, wrong := share(b.types, load, tasks, b.yields)
+		for _, p := range append(more, wrong...) {
 			found.add(p, k.nodes)
 		}
+		brought := len(tasks) - made
 		for _, p := range append(sameObject(b.types, tasks), contradicted(tasks)...) {
 			found.add(p, k.nodes)
 		}
@@ -104,10 +104,18 @@ func (b *desiredBuilder) makeTaskLists() {
 				found.add(p, k.local)
 			}
 		}
-		for _, p := range b.similar(tasks[:len(load.Tasks)], tasks[len(load.Tasks):]) {
+		for _, p := range b.similar(tasks[:brought], tasks[brought:]) {
 			found.add(p, k.nodes)
 		}
-		k.list = &taskList{details: load.Details}
+		k.list = &taskList{details: load.Details, disputed: disputed}
+		for _, a := range load.Again {
+			if id := load.Tasks[a.At].Resource.ID(); a.Detail != nil {
+				if k.list.again == nil {
+					k.list.again = make(map[resource.ID][]*refine.EntityTask)
+				}
+				k.list.again[id] = append(k.list.again[id], a.Detail)
+			}
+		}
 		sections := b.sectionsOf(k, tasks)
 		constraints := b.resolveRequirements(k, tasks, sections, found)
 		tasks, layers, failures := sequence.OrderNode(tasks, constraints)

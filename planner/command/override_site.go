@@ -92,7 +92,9 @@ func (b *serviceTasks) to(node string) (map[resource.ID]*task.Task, invalid.Erro
 	list, errs := b.services.Tasks(placed, b.nodes[node])
 	out := make(map[resource.ID]*task.Task, len(list.Tasks))
 	for i := range list.Tasks {
-		out[list.Tasks[i].Resource.ID()] = &list.Tasks[i]
+		if id := list.Tasks[i].Resource.ID(); out[id] == nil { // the first service that brings it
+			out[id] = &list.Tasks[i]
+		}
 	}
 	b.lists[key] = out
 	return out, errs

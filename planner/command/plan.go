@@ -137,8 +137,9 @@ type taskJSON struct {
 	Action    string   `json:"action"`
 	Resource  string   `json:"resource,omitempty"` // type[title]
 	Service   string   `json:"service,omitempty"`
-	Guard     bool     `json:"guard,omitempty"`     // the change is put back unless the node can be reached anew after it
-	Overrides []string `json:"overrides,omitempty"` // those that changed or created the resource
+	Shared    []string `json:"shared_with,omitempty"` // the other services that bring it
+	Guard     bool     `json:"guard,omitempty"`       // the change is put back unless the node can be reached anew after it
+	Overrides []string `json:"overrides,omitempty"`   // those that changed or created the resource
 }
 
 func describePlan(made *engine.Planned, note string, warnings invalid.Errors) planJSON {
@@ -160,7 +161,8 @@ func describePlan(made *engine.Planned, note string, warnings invalid.Errors) pl
 	for _, phase := range p.Phases {
 		j := phaseJSON{TaskGroup: string(phase.TaskGroup), Group: phase.Group, Tasks: []taskJSON{}}
 		for _, t := range phase.Tasks {
-			about := taskJSON{Node: t.Node, Action: string(t.Action), Service: t.Service, Overrides: t.Override}
+			about := taskJSON{Node: t.Node, Action: string(t.Action), Service: t.Service, Shared: t.Shared,
+				Overrides: t.Override}
 			if t.Resource.Type != "" {
 				about.Guard = t.Resource.Guard() && t.Action != task.Refresh
 				about.Resource = string(t.Resource.ID())

@@ -73,7 +73,7 @@ func runOf(ctx context.Context, store *journal.Store, service string) (string, e
 		if err != nil {
 			return "", err
 		}
-		if slices.ContainsFunc(tasks, func(e journal.Recorded) bool { return e.Service == service }) {
+		if slices.ContainsFunc(tasks, func(e journal.Recorded) bool { return e.Of(service) }) {
 			return run.ID, nil
 		}
 	}

@@ -170,7 +170,7 @@ func failedTasks(ctx context.Context, store *journal.Store, events []journal.Rec
 	out := []journal.Recorded{}
 	for _, e := range all {
 		failed := e.Status == "failed" || e.Status == "unknown"
-		if e.Kind == journal.TaskFinished && failed && e.Service == result.Service && e.Time.After(since) &&
+		if e.Kind == journal.TaskFinished && failed && e.Of(result.Service) && e.Time.After(since) &&
 			!e.Time.After(result.Time) {
 			out = append(out, e)
 		}

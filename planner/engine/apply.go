@@ -367,6 +367,9 @@ func (a *application) transfer(p *planner.Plan, report rollout.Report, owners pl
 	}
 	for name, tasks := range report.ByService(p, owners, a.moving, desired) {
 		progress, failures := report.Progress(tasks)
+		if concerned != nil && !concerned[name] && progress.Outcome() != lifecycle.Failed {
+			continue // it was not deployed again, and what it shares says nothing of the rest
+		}
 		outcomes[name] = services.Outcome{Outcome: progress.Outcome(), Message: failuresText(failures)}
 	}
 	for name, waits := range a.waiting(p, owners) {

@@ -328,7 +328,9 @@ func (p *Part) readsUnknown(n site.UndecidedNode, service string) bool {
 // template of it reads what is not known of its node.
 func (p *Part) hides(t task.Task) bool {
 	return t.Action == task.Remove && p.mayStay(t.Node, t.Resource) ||
-		t.Node != "" && p.readsUnknown(p.Undecided[t.Node], t.Service) ||
+		t.Node != "" && slices.ContainsFunc(t.Owners(), func(service string) bool {
+			return p.readsUnknown(p.Undecided[t.Node], service)
+		}) ||
 		t.Action == task.Forget && slices.Contains(p.Names, t.Node)
 }
 

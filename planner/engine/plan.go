@@ -152,8 +152,8 @@ func (p *Planned) Again(s site.Site, applied planner.Applied) (*planner.Plan, in
 // Busy returns the nodes on which services that change bring anything: they may be deployed a second time there.
 func (p *Planned) Busy() map[string]bool {
 	changing, busy := p.Services.Changing(), make(map[string]bool)
-	for node, owned := range p.Owners {
-		for _, service := range owned {
+	for node := range p.Owners {
+		for _, service := range p.Owners.On(node) {
 			if changing[service] {
 				busy[node] = true
 			}
@@ -278,7 +278,7 @@ func (p *Planned) undivided() (errs invalid.Errors) {
 	}
 	outside := map[string][]string{}
 	for _, node := range slices.Sorted(maps.Keys(p.Owners)) {
-		for _, service := range slices.Compact(slices.Sorted(maps.Values(p.Owners[node]))) {
+		for _, service := range p.Owners.On(node) {
 			if p.Plan.Outside(node) {
 				outside[service] = append(outside[service], node)
 			}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -193,7 +195,7 @@ type Event struct {
 	Phase    int    `json:"phase,omitempty"`
 	Node     string `json:"node,omitempty"`
 	Resource string `json:"resource,omitempty"` // type[title]
-	// the service that the task belongs to; empty in journals of schema 1
+	// the service that the task belongs to, with ", " between several that share it; empty in journals of schema 1
 	Service string `json:"service,omitempty"`
 	Action  string `json:"action,omitempty"`  // task.Action; of Planned: task.Group
 	Status  string `json:"status,omitempty"`  // converge.Status of a task, stage of a node or group, status of a run
@@ -201,4 +203,9 @@ type Event struct {
 	// of the commands of the task, or a diff (TextChanged); bounded: converge.OutputLimit
 	Output string `json:"output,omitempty"`
 	Millis int64  `json:"millis,omitempty"`
+}
+
+// Of reports whether the task of an event belongs to a service.
+func (e Event) Of(service string) bool {
+	return e.Service == service || slices.Contains(strings.Split(e.Service, ", "), service)
 }

@@ -26,7 +26,7 @@ type layer struct {
 }
 
 // Apply applies layers to the tasks of a node. It returns the tasks, changed where a layer says so, and the created
-// ones after them. The given tasks are not changed. With errors the result must not be planned: it only serves to
+// ones after them. Several tasks may be about the same resource. The given tasks are not changed. With errors the result must not be planned: it only serves to
 // find further errors, and invalid tasks have no digest.
 func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, invalid.Errors) {
 	if len(layers) == 0 {
@@ -38,25 +38,25 @@ func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, invalid.Error
 	}
 	var errs invalid.Errors
 	out := slices.Clone(tasks)
-	index := make(map[resource.ID]int, len(tasks))
+	last, before := make(map[resource.ID]int, len(tasks)), make(map[int]int)
 	for i, t := range tasks {
-		index[t.Resource.ID()] = i
+		id := t.Resource.ID()
+		if other, again := last[id]; again {
+			before[i] = other
+		}
+		last[id] = i
 	}
 	for _, m := range resources {
-		i, exists := index[resource.MakeID(m.typ, m.title)]
-		if !exists && !m.create {
-			continue
+		i, exists := last[resource.MakeID(m.typ, m.title)]
+		if !exists && m.create {
+			made := task.Task{Group: task.Node, Resource: resource.Resource{Type: m.typ, Title: m.title}}
+			made, more := s.change(made, m, false)
+			out, errs = append(out, made), append(errs, more...)
 		}
-		t := task.Task{Group: task.Node, Resource: resource.Resource{Type: m.typ, Title: m.title}}
-		if exists {
-			t = out[i]
-		}
-		t, more := s.change(t, m, exists)
-		errs = append(errs, more...)
-		if exists {
-			out[i] = t
-		} else {
-			out = append(out, t)
+		for again := exists; again; i, again = before[i] {
+			var more invalid.Errors
+			out[i], more = s.change(out[i], m, true)
+			errs = append(errs, more...)
 		}
 	}
 	return out, errs

@@ -107,27 +107,18 @@ func (s *Services) DependOnNode(services []int) bool {
 	})
 }
 
-// Clash is a resource that two services define for one node.
-type Clash struct {
-	Resource      resource.Resource
-	First, Second string // services
-	Path          string // where the second one has it
-}
-
-// Error returns the error of the second service.
-func (c Clash) Invalid() invalid.Error {
-	return invalid.Error{
-		Object: "service", Name: c.Second, Attribute: c.Path, Code: invalid.DuplicateResource,
-		Message: fmt.Sprintf("the service %q brings %s as well; keep it in one of them, or place them on different nodes",
-			c.First, c.Resource.ID()),
-	}
+// Again is a task about a resource that the task of an earlier service is about, too.
+type Again struct {
+	First, At int         // the positions of the earliest such task, and of this one
+	Path      string      // where its service has it
+	Detail    *EntityTask // nil for inline configuration
 }
 
 // Load is the tasks of services on a node.
 type Load struct {
 	Tasks   []task.Task                 // by service; not to be changed
-	Details map[resource.ID]*EntityTask // of the tasks that entities bring; nil for none
-	Clashes []Clash                     // the task of the first service counts
+	Details map[resource.ID]*EntityTask // of the tasks that entities bring, without those of Again; nil for none
+	Again   []Again                     // in the order of the tasks
 }
 
 // Tasks returns the tasks of a node with the given services.
@@ -144,27 +135,28 @@ func (s *Services) Tasks(services []int, n site.Node) (Load, invalid.Errors) {
 		count += len(s.services[i].tasks) + len(lists[at])
 	}
 	if len(services) == 1 && len(lists[0]) == 0 {
-		return Load{Tasks: s.services[services[0]].tasks}, errs // nothing to clash with
+		return Load{Tasks: s.services[services[0]].tasks}, errs // nothing brings the same
 	}
 	load := Load{Tasks: make([]task.Task, 0, count)}
-	bringer := make(map[resource.ID]string, count)
-	add := func(t task.Task, path func() string) bool {
-		id := t.Resource.ID()
-		if first, ok := bringer[id]; ok {
-			load.Clashes = append(load.Clashes, Clash{t.Resource, first, t.Service, path()})
+	index := make(map[resource.ID]int, count)
+	add := func(t task.Task, path func() string, detail *EntityTask) bool {
+		id, at := t.Resource.ID(), len(load.Tasks)
+		load.Tasks = append(load.Tasks, t)
+		first, again := index[id]
+		if again {
+			load.Again = append(load.Again, Again{first, at, path(), detail})
 			return false
 		}
-		bringer[id] = t.Service
-		load.Tasks = append(load.Tasks, t)
+		index[id] = at
 		return true
 	}
 	for at, i := range services {
 		for _, t := range s.services[i].tasks {
-			add(t, func() string { return site.ConfigurationPath(t.Resource.Type, t.Resource.Title, "") })
+			add(t, func() string { return site.ConfigurationPath(t.Resource.Type, t.Resource.Title, "") }, nil)
 		}
 		for j := range lists[at] {
 			t := &lists[at][j]
-			if !add(t.Task, func() string { return t.Path }) {
+			if !add(t.Task, func() string { return t.Path }, t) {
 				continue
 			}
 			if load.Details == nil {

@@ -26,13 +26,13 @@ func one(name string, c resource.Configuration) site.Site {
 }
 
 // on returns what a node gets.
-func on(t *testing.T, s *Services, n site.Node) ([]task.Task, []Clash) {
+func on(t *testing.T, s *Services, n site.Node) ([]task.Task, []Again) {
 	t.Helper()
 	load, errs := s.Tasks(s.On(n.Name), n)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	return load.Tasks, load.Clashes
+	return load.Tasks, load.Again
 }
 
 var nodes = []site.Node{{Name: "n2", Tags: []string{"b"}}, {Name: "n1", Tags: []string{"a"}}}
@@ -71,23 +71,21 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-func TestClash(t *testing.T) {
+func TestAgain(t *testing.T) {
 	services, _ := New(site.Site{Services: []site.Service{
 		{Name: "b", Configuration: resource.Configuration{"kv": {"x": {}}}},
 		{Name: "a", Selectors: site.Selectors{{NodeTags: []string{"a"}}},
 			Configuration: resource.Configuration{"kv": {"x": {}}}},
 	}}, nodes, schemas, nil)
-	if _, clashes := on(t, services, nodes[0]); len(clashes) != 0 {
-		t.Errorf("n2 has %v, want none", clashes)
+	if _, again := on(t, services, nodes[0]); len(again) != 0 {
+		t.Errorf("n2 has %v, want none", again)
 	}
-	tasks, clashes := on(t, services, nodes[1])
-	if len(tasks) != 1 || len(clashes) != 1 {
-		t.Fatalf("got %d tasks, %d clashes", len(tasks), len(clashes))
+	tasks, again := on(t, services, nodes[1])
+	if len(tasks) != 2 || len(again) != 1 {
+		t.Fatalf("got %d tasks, %d of them again", len(tasks), len(again))
 	}
-	p := clashes[0].Invalid()
-	if p.Code != invalid.DuplicateResource || p.Name != "b" || p.Attribute != `configuration.kv["x"]` ||
-		!strings.Contains(p.Message, `"a"`) {
-		t.Errorf("got %v", p)
+	if want := (Again{First: 0, At: 1, Path: `configuration.kv["x"]`}); again[0] != want || tasks[1].Service != "b" {
+		t.Errorf("got %v of %s, want %v of b", again[0], tasks[1].Service, want)
 	}
 }
 

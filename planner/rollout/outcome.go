@@ -122,7 +122,7 @@ func (r Report) ByService(p *planner.Plan, before planner.Owners, left map[strin
 				}
 			}
 			for service, is := range services {
-				if is && service != t.Service {
+				if is && !t.OwnedBy(service) {
 					out[service] = append(out[service], t)
 				}
 			}
@@ -153,7 +153,9 @@ func answerable(refreshed resource.ID, notifiers map[resource.ID][]task.Task) ma
 			if id := t.Resource.ID(); !seen[id] {
 				seen[id] = true
 				led = append(led, id)
-				services[t.Service] = t.Service != ""
+				for _, service := range t.Owners() {
+					services[service] = true
+				}
 			}
 		}
 	}

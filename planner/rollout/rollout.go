@@ -209,6 +209,9 @@ func (d *driver) begin(pass Pass, program run.Program) {
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted,
 		Message: strings.TrimPrefix(pass.Purpose+": plan "+p.Digest, ": "), Output: outline(program)})
+	for _, stay := range p.Stays {
+		d.warn("", stay.Node, stay.String())
+	}
 	d.log.append(planned(p, program)...)
 	if !d.repeats {
 		d.identify()

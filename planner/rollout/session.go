@@ -82,7 +82,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	tolerated := map[resource.ID]bool{}
 	services := map[resource.ID]string{}
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.Phase, Node: n.Name, Service: t.Service,
+		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.Phase, Node: n.Name, Service: ownersOf(t),
 			Action: string(t.Action)}
 		if t.Resource.Type != "" {
 			e.Resource = string(taskID(t))
@@ -90,7 +90,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 		begun = append(begun, e)
 		actions[resource.ID(e.Resource)] = t.Action
 		tolerated[resource.ID(e.Resource)] = t.Tolerate
-		services[resource.ID(e.Resource)] = t.Service
+		services[resource.ID(e.Resource)] = e.Service
 	}
 	if !d.begun(st) {
 		if err := d.log.record(begun...); err != nil {
@@ -316,7 +316,7 @@ func differing(ds []types.Difference) string {
 func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[resource.ID]task.Action) {
 	var ended []journal.Event
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskFinished, Group: st.Group, Phase: st.Phase, Node: st.Node, Service: t.Service,
+		e := journal.Event{Kind: journal.TaskFinished, Group: st.Group, Phase: st.Phase, Node: st.Node, Service: ownersOf(t),
 			Action: string(t.Action)}
 		if o.err != nil {
 			e.Message = o.err.Error()
@@ -416,6 +416,9 @@ func lost(err error) bool {
 	var conn *transport.Error
 	return !errors.As(err, &conn) || conn.Kind == transport.Lost && !conn.Early
 }
+
+// ownersOf is what the journal has of the services of a task.
+func ownersOf(t task.Task) string { return strings.Join(t.Owners(), ", ") }
 
 // taskID is what the journal and error texts call a task: type[title], for a callback type[name].
 func taskID(t task.Task) resource.ID {

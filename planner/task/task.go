@@ -1,7 +1,11 @@
 // Package task defines the unit of work of a plan and its identity.
 package task
 
-import "github.com/slipway/terraform-provider-slipway/planner/resource"
+import (
+	"slices"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
 
 // Group is a task group: tasks of one part of a run (design.md 5.5, litp.md 4.1).
 type Group string
@@ -68,6 +72,7 @@ type Task struct {
 	Group    Group
 	Action   Action
 	Service  string   // the service that brings the task, empty when there is none
+	Shared   []string // the other services that bring the same resource, sorted; they come after Service
 	Override []string // overrides that changed or created the resource, in the order applied
 	Overrode []string // overrides that did so before and no longer do, where a plan was given them
 	// TakenOver says of a Remove that another title of the same object takes over what is there, where a plan was given
@@ -88,4 +93,17 @@ type Task struct {
 	// Pending are parameters whose values callbacks of the run have yet to return, sorted; they are missing in
 	// Resource, and Digest is that of what they are made from (litp.md 51).
 	Pending []string
+}
+
+// Owners returns the services that bring the task, sorted; nil when none does.
+func (t Task) Owners() []string {
+	if t.Service == "" {
+		return nil
+	}
+	return append([]string{t.Service}, t.Shared...)
+}
+
+// OwnedBy reports whether a service brings the task.
+func (t Task) OwnedBy(service string) bool {
+	return service != "" && t.Service == service || slices.Contains(t.Shared, service)
 }
