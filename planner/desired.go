@@ -110,12 +110,13 @@ type taskList struct {
 	ids   []resource.ID // of the tasks
 	index map[resource.ID]int
 	// The following are nil on nodes without services of entities.
-	details  map[resource.ID]*refine.EntityTask
-	again    map[resource.ID][]*refine.EntityTask // those of further services that bring the same
-	layers   []sequence.Layer                     // of the tasks, when sections order them
-	calls    [][]int                              // by task: the callbacks of services as a whole that it requires, directly or not
-	replaced map[resource.ID]bool                 // what a task supersedes once it is there (litp.md 61)
-	disputed map[resource.ID]bool                 // of which services want unequal forms, and one of them counts
+	details map[resource.ID]*refine.EntityTask
+	again   map[resource.ID][]*refine.EntityTask // those of further services that bring the same
+	layers  []sequence.Layer                     // of the tasks, when sections order them
+	// by task: the callbacks of services as a whole that it requires, directly or not
+	calls    [][]int
+	replaced map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
+	disputed map[resource.ID]bool // of which services want unequal forms, and one of them counts
 	// The following are nil without ordering rules.
 	classes []int // of the tasks
 	waits   map[resource.ID][]sequence.Wait

@@ -14,8 +14,8 @@ import (
 // Owners are the services that each resource belongs to, sorted: node -> resource -> services.
 type Owners map[string]map[resource.ID][]string
 
-// OwnersOf returns the services of each resource on the nodes of a site. Callbacks are left out. With an error among the
-// errors it is nil.
+// OwnersOf returns the services of each resource on the nodes of a site. Callbacks are left out. With an error among
+// the errors it is nil.
 func (c *Cache) OwnersOf(s site.Site) (Owners, invalid.Errors) {
 	d, errs := c.desire(s, nil, undecided)
 	if len(errs.Errors()) > 0 {

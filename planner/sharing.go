@@ -16,8 +16,8 @@ import (
 )
 
 // A resource that several services bring to a node with equal parameters, after overrides, is one task, which all of
-// them own. Unequal ones are an error, but for what is deployed already: a rollback brings back what one of the services
-// had, and the others still have theirs. Then the form of those that are not rolled back counts.
+// them own. Unequal ones are an error, but for what is deployed already: a rollback brings back what one of them had,
+// and the others still have theirs. Then the form of those that are not rolled back counts.
 
 // yields reports whether a service leaves the form of a resource to another one that brings it, too. nil: no service
 // does, and unequal forms are an error.
@@ -79,8 +79,8 @@ func share(schemas map[string]resource.Schema, load refine.Load, tasks []task.Ta
 	return kept, disputed, errs
 }
 
-// differenceOf says what two services want of the same resource that is not equal; empty when it is. A value that is not
-// known yet counts as equal. Of tasks of entities, what orders them and how they run counts, too.
+// differenceOf says what two services want of the same resource that is not equal; empty when it is. A value that is
+// not known yet counts as equal. Of tasks of entities, what orders them and how they run counts, too.
 func differenceOf(schema resource.Schema, first, other task.Task, one, two *refine.EntityTask) string {
 	if first.Digest != other.Digest {
 		if text := parameterDifferences(schema, first.Resource, other.Resource); text != "" {

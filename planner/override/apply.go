@@ -26,8 +26,8 @@ type layer struct {
 }
 
 // Apply applies layers to the tasks of a node. It returns the tasks, changed where a layer says so, and the created
-// ones after them. Several tasks may be about the same resource. The given tasks are not changed. With errors the result must not be planned: it only serves to
-// find further errors, and invalid tasks have no digest.
+// ones after them. Several tasks may be about the same resource. The given tasks are not changed. With errors the
+// result must not be planned: it only serves to find further errors, and invalid tasks have no digest.
 func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, invalid.Errors) {
 	if len(layers) == 0 {
 		return tasks, nil
