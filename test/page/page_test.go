@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/journal/hostiletest"
 )
 
 // limit is what a step of a test may take at most, on a machine that does much else.
@@ -194,6 +196,53 @@ func TestPage(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "approve batch 1 of group compute, by ") || !strings.Contains(string(out), "the canary is fine") {
 		t.Errorf("%v: the report does not show the approval:\n%s", err, out)
 	}
+	stop(t, page)
+}
+
+// Every page of the router in a browser with the hostile corpus, also what comes to it while the run goes on: no script runs,
+// no page has an element that its template does not make, and text is shown as text.
+func TestHostilePages(t *testing.T) {
+	slipway := binary(t)
+	dir := t.TempDir()
+	w := hostiletest.Record(t, journal.Location{Path: filepath.Join(dir, ".slipway")})
+	all := func(file, pattern string) (out []string) { // each once
+		text, err := os.ReadFile(filepath.Join("../../planner/server", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
+			out = append(out, string(m[1]))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	store, err := journal.Open(t.Context(), journal.File(filepath.Join(dir, ".slipway"), hostiletest.Site))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // the test is over
+	tasks, err := store.AllEvents(t.Context(), hostiletest.Run, journal.TaskStarted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := tasks[len(tasks)-1].Event // it runs
+	script, err := json.Marshal(map[string]any{"patterns": all("pages.go", `\{path: "([^"]*)", page: true`),
+		"elements": all("assets/pages.html", `<([a-z][a-z0-9]*)[ >]`), "markup": hostiletest.Corpus["markup"], "printing": "runs/run-1/nodes/" + url.PathEscape(task.Node)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, address := serve(t, slipway, dir)
+	browser := start(t, "", "node", "hostile.mjs", address, string(script))
+	browser.until(t, "next")
+	printed, finished := task, task
+	printed.Kind, printed.Message, printed.Output = journal.Output, "", "more of it: "+hostiletest.Name()
+	finished.Kind, finished.Node, finished.Status, finished.Message = journal.NodeFinished, hostiletest.Node(), "FAILED", "at its end: "+hostiletest.Name()
+	if err := w.Record(t.Context(), printed, finished); err != nil {
+		t.Fatal(err)
+	}
+	browser.until(t, "next")
+	hostiletest.Finish(t, w)
+	browser.ended(t)
 	stop(t, page)
 }
 
