@@ -161,7 +161,7 @@ type Kind string
 // The kinds of events of a run, in the order in which they appear.
 const (
 	RunStarted    Kind = "run_started"
-	Planned       Kind = "planned" // what the run will do: a phase with its nodes ([PlannedPhase]), or a group
+	Planned       Kind = "planned" // what the run will do: a phase with its nodes ([PlannedPhase]), services, or a group
 	PhaseStarted  Kind = "phase_started"
 	TaskStarted   Kind = "task_started"  // recorded before the task starts
 	Output        Kind = "output"        // what a task prints while it runs; Action names a command of its session

@@ -79,7 +79,20 @@ func PlannedPhase(phase int, group, taskGroup string, nodes []NodeTasks) (events
 	return events
 }
 
-// PlannedTasks returns the nodes of an event of [PlannedPhase].
+// ServiceTasks is the Action of a Planned event that has services in the place of nodes: how many tasks a pass of a run
+// has for each.
+const ServiceTasks = "services"
+
+// PlannedServices returns the events that record how many tasks a pass of a run has for each service.
+func PlannedServices(tasks map[string]int) []Event {
+	all := make([]NodeTasks, 0, len(tasks))
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		all = append(all, NodeTasks{name, tasks[name]})
+	}
+	return PlannedPhase(0, "", ServiceTasks, all)
+}
+
+// PlannedTasks returns the nodes of an event of [PlannedPhase], or the services of one of [PlannedServices].
 func (e Event) PlannedTasks() (nodes []NodeTasks) {
 	for line := range strings.Lines(e.Output) {
 		count, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")

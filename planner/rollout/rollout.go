@@ -223,9 +223,13 @@ func planned(p *planner.Plan, program run.Program) (events []journal.Event) {
 	for _, g := range program.Groups {
 		events = append(events, journal.Event{Kind: journal.Planned, Group: g.Name, Message: wanted(g.Group)})
 	}
+	services := map[string]int{}
 	for i, phase := range p.Phases {
 		var nodes []journal.NodeTasks
 		for _, t := range phase.Tasks {
+			if t.Service != "" {
+				services[t.Service]++
+			}
 			if last := len(nodes) - 1; last < 0 || nodes[last].Node != t.Node {
 				nodes = append(nodes, journal.NodeTasks{Node: t.Node})
 			}
@@ -233,7 +237,7 @@ func planned(p *planner.Plan, program run.Program) (events []journal.Event) {
 		}
 		events = append(events, journal.PlannedPhase(i+1, phase.Group, string(phase.TaskGroup), nodes)...)
 	}
-	return events
+	return append(events, journal.PlannedServices(services)...)
 }
 
 // wanted says what a group needs to succeed, and after which groups it starts.

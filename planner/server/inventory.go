@@ -98,14 +98,55 @@ type instance struct {
 	Rollback        map[string]any    `json:"rollback_attributes"`
 	Config          map[string]bool   `json:"config"`
 	Deleted         bool              `json:"deleted"`
-	Progress        *struct{}         `json:"deployment_progress"` // null, as in an inventory that is not asked for it: runs have it
+	Progress        *progress         `json:"deployment_progress"` // null without an active run, and where it is not asked for
 	Identity        *string           `json:"service_identity_attribute_value"`
-	ReferencedBy    []string          `json:"referenced_by"` // null likewise
+	ReferencedBy    []string          `json:"referenced_by"` // null: the journal does not know what refers to a service
 	TransferContext string            `json:"transfer_context"`
 	Callback        []string          `json:"callback"` // empty: slipway calls nobody back
 	Metadata        map[string]string `json:"metadata"`
 	Created         time.Time         `json:"created_at"`
 	Updated         time.Time         `json:"last_updated"`
+}
+
+// progress is how far the active run of the site is with the tasks of a service (lsm.md 9).
+type progress struct {
+	Total    int `json:"total"`
+	Deployed int `json:"deployed"`
+	Failed   int `json:"failed"`
+	Waiting  int `json:"waiting"` // the rest
+}
+
+// progressOf returns the progress of each service for which the active run of a site has tasks, if a request asks for it;
+// nil without an active run.
+func progressOf(ctx context.Context, store *journal.Store, q query) (func(service string) *progress, error) {
+	unknown := func(string) *progress { return nil }
+	if q.number["include_deployment_progress"] == 0 {
+		return unknown, nil
+	}
+	runs, err := store.Runs(ctx, 1)
+	if err != nil || len(runs) == 0 || runs[0].Status != journal.Running {
+		return unknown, err
+	}
+	all := map[string]*progress{}
+	for e, err := range store.Each(ctx, runs[0].ID, 0, journal.RunStarted, journal.Planned, journal.TaskFinished) {
+		p := all[e.Service]
+		switch {
+		case err != nil:
+			return nil, err
+		case e.Kind == journal.RunStarted: // of a pass, which plans anew
+			clear(all)
+		case e.Action == journal.ServiceTasks:
+			for _, s := range e.PlannedTasks() {
+				all[s.Node] = &progress{Total: s.Tasks, Waiting: s.Tasks}
+			}
+		case p == nil || p.Waiting == 0:
+		case e.Status == "failed":
+			p.Failed, p.Waiting = p.Failed+1, p.Waiting-1
+		case slices.Contains([]string{"changed", "unchanged", "differs"}, e.Status):
+			p.Deployed, p.Waiting = p.Deployed+1, p.Waiting-1
+		}
+	}
+	return func(service string) *progress { return cmp.Or(all[service], &progress{}) }, nil
 }
 
 func instanceOf(site string, v services.Revision, created time.Time) instance {
@@ -170,10 +211,15 @@ func (s *server) instances(ctx context.Context, q query) (any, error) {
 			return false, err
 		}
 		created, err := store.ServicesCreated(ctx)
+		if err != nil {
+			return false, err
+		}
+		progress, err := progressOf(ctx, store, q)
 		for _, v := range all {
-			if v.Entity == q.text["entity"] {
+			if v.Entity == q.text["entity"] && err == nil {
 				known = true
-				if one := instanceOf(site, v, created[v.Service]); shown(one) {
+				one := instanceOf(site, v, created[v.Service])
+				if one.Progress = progress(v.Service); shown(one) {
 					out = append(out, one)
 				}
 			}
@@ -332,13 +378,18 @@ func (s *server) withInstance(ctx context.Context, q query,
 }
 
 func (s *server) instance(ctx context.Context, q query) (answer any, err error) {
-	err = s.withInstance(ctx, q, func(site string, _ *journal.Store, v services.Revision, created time.Time) error {
+	err = s.withInstance(ctx, q, func(site string, store *journal.Store, v services.Revision, created time.Time) error {
 		if expected := q.number["current_version"]; expected != 0 && int(expected) != v.Version {
 			return &statusError{http.StatusConflict, fmt.Sprintf("the instance %q has the version %d, not %d; read it again", v.ID,
 				v.Version, expected)}
 		}
-		answer = map[string]any{"data": instanceOf(site, v, created)}
-		return nil
+		progress, err := progressOf(ctx, store, q)
+		if err == nil {
+			one := instanceOf(site, v, created)
+			one.Progress = progress(v.Service)
+			answer = map[string]any{"data": one}
+		}
+		return err
 	})
 	return answer, err
 }

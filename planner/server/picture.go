@@ -122,7 +122,10 @@ func (p *picture) batched(group string) bool {
 }
 
 func (p *picture) plan(e journal.Recorded) {
-	if e.Phase == 0 {
+	switch {
+	case e.Action == journal.ServiceTasks:
+		return
+	case e.Phase == 0:
 		p.group(e.Group).Wanted = e.Message
 		return
 	}

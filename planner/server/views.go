@@ -278,7 +278,10 @@ func planPage(ctx context.Context, store *journal.Store, run journal.Run, _ quer
 		if err != nil {
 			return nil, err
 		}
-		if e.Phase == 0 {
+		switch {
+		case e.Action == journal.ServiceTasks:
+			continue
+		case e.Phase == 0:
 			criteria[e.Group] = e.Message
 			continue
 		}
