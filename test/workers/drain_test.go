@@ -87,3 +87,21 @@ func TestMetrics(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A zone whose worker is busy is none without a worker: sessions wait for it as long as they must.
+func TestBusyWorker(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"}, site.Node{Name: "b"})
+	c.worker([]string{"--control", "--zone-wait", "3s"})
+	w := c.worker([]string{"--zone", "", "--sessions", "1"})
+	c.gated("task")
+	r := c.start()
+	c.await("one session is at work and one waits", func() bool {
+		return w.metric("slipway_sessions_active") == "1" && w.metric("slipway_sessions_waiting") == "1"
+	})
+	c.write("a", "go")
+	c.write("b", "go")
+	if out, said := r.wait(); out.Status != engine.Deployed {
+		t.Errorf("the run ended as %q: %s", out.Status, said)
+	}
+}

@@ -2,13 +2,17 @@ package workers
 
 import (
 	"context"
+	"io"
+	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal/postgrestest"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal"
@@ -23,6 +27,69 @@ func lost() []string { return []string{"--control", "--lost-after", "10s"} }
 
 // ofNodes are those of one that works on nodes without a zone.
 func ofNodes() []string { return []string{"--zone", ""} }
+
+// proxy forwards connections to a server, until it is cut.
+type proxy struct {
+	address string
+	cut     atomic.Bool
+	mu      sync.Mutex
+	open    []net.Conn
+}
+
+// newProxy starts one that ends with the test.
+func newProxy(t *testing.T, server string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{address: l.Addr().String()}
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.open = append(p.open, in, out)
+			p.mu.Unlock()
+			work.Go(func() { p.forward(in, out) })
+			work.Go(func() { p.forward(out, in) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.mu.Lock()
+		for _, c := range p.open {
+			_ = c.Close()
+		}
+		p.mu.Unlock()
+		work.Wait()
+	})
+	return p
+}
+
+// forward forwards what one side sends. What is sent over a proxy that is cut is lost, and nobody learns of it.
+func (p *proxy) forward(to, from net.Conn) {
+	defer to.Close()   //nolint:errcheck // it has ended
+	defer from.Close() //nolint:errcheck // likewise
+	_, _ = io.Copy(writer(func(b []byte) (int, error) {
+		if p.cut.Load() {
+			return len(b), nil
+		}
+		return to.Write(b)
+	}), from)
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }
 
 // within returns the outcome of a run, which must come within the limit.
 func (r *run) within(since time.Time) (engine.Outcome, string) {
@@ -68,6 +135,60 @@ func TestKilledInASession(t *testing.T) {
 	c.logs("b", "start task\nend task\n")
 }
 
+// A worker that is cut off from the server while it works on a node gives that up, about when the server takes it for
+// lost. The node fails; the next run goes on with another worker, also where the server gives its sessions to the one
+// that is cut off.
+func TestCutOffInASession(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	c.worker(lost())
+	p := newProxy(t, c.server.Address)
+	first := c.worker(append(ofNodes(), "--temporal", p.address))
+	c.gated("task")
+	r := c.start()
+	c.atWork("a")
+	since := time.Now()
+	p.cut.Store(true)
+	out, said := r.within(since)
+	if out.Status != engine.Failed || !strings.Contains(said, "the worker that ran the session is gone") {
+		t.Errorf("the run ended as %q: %s", out.Status, said)
+	}
+	c.await("the session of the first worker ends", func() bool { return first.metric("slipway_sessions_active") == "0" })
+	c.worker(ofNodes())
+	c.write("a", "go")
+	c.apply()
+	c.logs("a", "start task\nstart task\nend task\n")
+}
+
+// A worker that was cut off and stalled, and comes to a node when another run was there, is kept out by the fence.
+func TestFenced(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	c.worker(lost())
+	p := newProxy(t, c.server.Address)
+	gate := c.path("a", "gate")
+	first := c.worker(append(ofNodes(), "--temporal", p.address), variable(gateVariable, gate))
+	c.file("x\n")
+	r := c.start()
+	c.await("the worker has the session", func() bool { return c.content("a", "gate.reached") != "-" })
+	since := time.Now()
+	p.cut.Store(true)
+	if out, said := r.within(since); out.Status != engine.Failed {
+		t.Errorf("the run ended as %q: %s", out.Status, said)
+	}
+	c.worker(ofNodes())
+	c.file("y\n")
+	c.apply()
+	c.write("a", "gate")
+	c.await("the session of the first worker ends", func() bool { return first.metric("slipway_sessions_active") == "0" })
+	if got := c.content("a", "etc/app"); got != "y\n" {
+		t.Errorf("the file is %q: the worker that was cut off was not kept out", got)
+	}
+	if got := c.content("a", "gate.ended"); !strings.Contains(got, "another controller took over the site") {
+		t.Errorf("the session of the worker that was cut off ended with %s", got)
+	}
+}
+
 // inGroups makes the nodes of a site come one after the other.
 func (c *cluster) inGroups() {
 	c.site.Groups = nil
@@ -98,6 +219,36 @@ func TestServerRestarts(t *testing.T) {
 	c.write("a", "go")
 	c.await("the command ends", func() bool { return strings.Contains(c.content("a", "log"), "end") })
 	c.server.Up(t)
+	if out, said := r.within(since); out.Status != engine.Deployed {
+		t.Errorf("the run ended as %q: %s", out.Status, said)
+	}
+	for _, node := range []string{"a", "b"} {
+		c.logs(node, "start task\nend task\n")
+	}
+}
+
+// Neither does a restart of the database: the end of a session waits for it.
+func TestDatabaseRestarts(t *testing.T) {
+	t.Parallel()
+	if shared.err != nil {
+		newCluster(t)
+	}
+	c := on(t, shared.server, postgrestest.Start(t), site.Node{Name: "a"}, site.Node{Name: "b"})
+	c.worker(nil)
+	c.inGroups()
+	c.gated("task")
+	c.write("b", "go")
+	r := c.start()
+	c.atWork("a")
+	since := time.Now()
+	if err := c.database.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	c.write("a", "go")
+	c.await("the command ends", func() bool { return strings.Contains(c.content("a", "log"), "end") })
+	if err := c.database.Up(); err != nil {
+		t.Fatal(err)
+	}
 	if out, said := r.within(since); out.Status != engine.Deployed {
 		t.Errorf("the run ended as %q: %s", out.Status, said)
 	}
