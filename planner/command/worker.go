@@ -107,7 +107,7 @@ func NewWorker(environment Environment, journalURL string, nodes func() rollout.
 	j.add(cmd.Flags())
 	cmd.Flags().BoolVar(&control, "control", false, "host runs: decide what is done, plan passes, run callbacks")
 	cmd.Flags().StringArrayVar(&zones, "zone", nil, "run sessions with the nodes of this `ZONE`; may be repeated, and be empty for nodes without a zone")
-	cmd.Flags().IntVar(&sessions, "sessions", 100, "how many sessions with nodes of a zone at once")
+	cmd.Flags().IntVar(&sessions, "sessions", 100, "how many sessions with nodes at once; more wait")
 	cmd.Flags().StringVar(&listen, "listen", "", "address for /healthz and /metrics (Prometheus), such as :8643; nothing is served otherwise")
 	cmd.Flags().DurationVar(&grace, "grace", 10*time.Minute, "how long sessions may take to end when the worker is to end")
 	cmd.Flags().DurationVar(&zoneWait, "zone-wait", temporal.DefaultZoneWait, "how long a session waits for a worker of its zone before its node fails; of --control")

@@ -258,6 +258,9 @@ func (d postgresDatabase) lock(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
+// Away reports whether an error of a journal says that its database is away: the same may succeed later.
+func Away(err error) bool { return err != nil && postgresDatabase{}.lost(err) }
+
 // lost also reports true for transactions that the server ended without doing them.
 func (postgresDatabase) lost(err error) bool {
 	var server *pgconn.PgError

@@ -23,6 +23,7 @@ func (w *Worker) Handler() http.Handler {
 		}{
 			{"slipway_runs", "gauge", "Runs that this worker has.", int64(w.runs.Len())},
 			{"slipway_sessions_active", "gauge", "Sessions with nodes that are active.", w.Zone.active.Load()},
+			{"slipway_sessions_waiting", "gauge", "Sessions that wait until fewer are active.", w.Zone.waiting.Load()},
 			{"slipway_sessions_total", "counter", "Sessions with nodes that were started.", w.Zone.total.Load()},
 		} {
 			_, _ = fmt.Fprintf(out, "# HELP %[1]s %[2]s\n# TYPE %[1]s %[3]s\n%[1]s %[4]d\n", m.name, m.help, m.kind, m.value)

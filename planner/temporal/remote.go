@@ -53,16 +53,38 @@ func (in convergeInput) leave(ctx context.Context, store *journal.Store, text []
 	if in.Run == "" {
 		return content{Here: text}, nil
 	}
-	c.Address, err = store.Leave(ctx, in.Run, journal.Blob{Zone: in.Zone, Content: text})
+	err = patiently(ctx, func() error {
+		c.Address, err = store.Leave(ctx, in.Run, journal.Blob{Zone: in.Zone, Content: text})
+		return err
+	})
 	return c, err
 }
 
 // take returns a content that the other side left.
-func (in convergeInput) take(ctx context.Context, store *journal.Store, c content) ([]byte, error) {
+func (in convergeInput) take(ctx context.Context, store *journal.Store, c content) (text []byte, err error) {
 	if c.Address == "" {
 		return c.Here, nil
 	}
-	return store.Blob(ctx, in.Run, c.Address)
+	err = patiently(ctx, func() error {
+		text, err = store.Blob(ctx, in.Run, c.Address)
+		return err
+	})
+	return text, err
+}
+
+// patiently calls try, again while the database is away, for as long as a run waits for it.
+func patiently(ctx context.Context, try func() error) error {
+	for start := time.Now(); ; {
+		err := try()
+		if !journal.Away(err) || time.Since(start) > journal.LeaseTime*2/3 {
+			return err
+		}
+		select {
+		case <-time.After(askAgain):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // convergeRequest is what a worker of a zone does, encrypted in the journal.
@@ -78,14 +100,22 @@ type convergeResult struct {
 	Err     *rollout.SavedError
 }
 
-// Converge is the workflow of one session in a zone. It is tried once: what may have run is not run again.
+// Converge is the workflow of one session in a zone. What may have run is not run again; a session that was not begun
+// is tried again for a while, by any worker of the zone.
 func Converge(ctx workflow.Context, in convergeInput) (result content, err error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: in.Queue,
 		ScheduleToStartTimeout: in.ZoneWait, StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: in.LostAfter,
 		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
 	var zone *Zone
-	err = workflow.ExecuteActivity(ctx, zone.Session, in).Get(ctx, &result)
-	return result, err
+	for start := workflow.Now(ctx); ; {
+		err = workflow.ExecuteActivity(ctx, zone.Session, in).Get(ctx, &result)
+		if !notBegun(err) || ctx.Err() != nil || workflow.Now(ctx).Sub(start) >= in.ZoneWait {
+			return result, err
+		}
+		if workflow.Sleep(ctx, time.Second) != nil {
+			return result, err
+		}
+	}
 }
 
 // Remote is an executor whose sessions workers of zones run.
@@ -107,7 +137,11 @@ func (e *Remote) store(ctx context.Context, siteName string) (*journal.Store, er
 	if s := e.stores[siteName]; s != nil {
 		return s, nil
 	}
-	s, err := e.journals.Open(ctx, siteName)
+	var s *journal.Store
+	err := patiently(ctx, func() (err error) {
+		s, err = e.journals.Open(ctx, siteName)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -239,6 +273,9 @@ func (in convergeInput) failed(node site.Node, err error) error {
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
 			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, in.ZoneWait, command)}
+	case notBegun(err):
+		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
+			"no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, err)}
 	case errors.As(err, &timeout):
 		return &converge.SessionError{Code: converge.CodeLost,
 			Message: "the worker that ran the session is gone, so that nobody knows what it did"}

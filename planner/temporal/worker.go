@@ -74,7 +74,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		hosting.RegisterActivity(&Activities{&w.runs})
 		parts = append(parts, control, hosting)
 	}
-	options.DisableWorkflowWorker, options.MaxConcurrentActivityExecutionSize = true, w.Sessions
+	options.DisableWorkflowWorker = true
+	w.Zone.client, w.Zone.places = c, make(chan struct{}, w.Sessions)
 	for _, zone := range w.Zones {
 		part := worker.New(c, w.Settings.zoneQueue(zone), options)
 		part.RegisterActivity(&w.Zone)

@@ -3,14 +3,18 @@ package temporal
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
@@ -23,7 +27,10 @@ type Zone struct {
 	mu   sync.Mutex
 	runs map[string]*executing
 
-	active, total atomic.Int64 // sessions
+	client client.Client
+	places chan struct{} // of sessions at once
+
+	active, waiting, total atomic.Int64 // sessions
 }
 
 // executing is the executor of a run, with its connections.
@@ -85,16 +92,26 @@ func (z *Zone) close() {
 
 // Session runs a session, and returns its convergeResult.
 func (z *Zone) Session(ctx context.Context, in convergeInput) (result content, err error) {
-	defer heartbeat(ctx)()
-	z.total.Add(1)
-	z.active.Add(1)
-	defer z.active.Add(-1)
-	store, err := z.Journals.OpenExisting(ctx, in.Site)
+	h, session, end := hold(ctx, z.client)
+	defer end()
+	leave, err := z.place(session)
 	if err != nil {
-		return result, err
+		return result, early("%w", err)
+	}
+	defer leave()
+	var store *journal.Store
+	err = patiently(session, func() error {
+		store, err = z.Journals.OpenExisting(session, in.Site)
+		return err
+	})
+	if err != nil {
+		return result, early("%w", err)
 	}
 	defer func() { _ = store.Close() }() // what was written is durable
-	text, err := in.take(ctx, store, in.Request)
+	text, err := in.take(session, store, in.Request)
+	if journal.Away(err) {
+		return result, early("%w", err)
+	}
 	var r convergeRequest
 	if err == nil {
 		err = resource.Decode(text, &r)
@@ -102,10 +119,13 @@ func (z *Zone) Session(ctx context.Context, in convergeInput) (result content, e
 	if err != nil {
 		return result, temporal.NewNonRetryableApplicationError("the session "+err.Error(), "request", err)
 	}
-	executor, leave := z.enter(in.Site + "/" + in.Run)
-	defer leave()
+	if err := h.begin(session); err != nil {
+		return result, early("the Temporal server does not know that it begins: %w", err)
+	}
+	executor, idle := z.enter(in.Site + "/" + in.Run)
+	defer idle()
 	var out convergeResult
-	out.Summary, err = executor.Converge(ctx, r.Node, r.Manifest, func(result converge.Result) {
+	out.Summary, err = executor.Converge(session, r.Node, r.Manifest, func(result converge.Result) {
 		if result.Status != converge.Printing { // what comes at the end of the session has it
 			out.Results = append(out.Results, result)
 		}
@@ -115,4 +135,23 @@ func (z *Zone) Session(ctx context.Context, in convergeInput) (result content, e
 		return result, err
 	}
 	return in.leave(context.WithoutCancel(ctx), store, text)
+}
+
+// place waits until the worker has a place for a session.
+func (z *Zone) place(ctx context.Context) (leave func(), err error) {
+	z.waiting.Add(1)
+	defer z.waiting.Add(-1)
+	select {
+	case z.places <- struct{}{}:
+	case <-activity.GetWorkerStopChannel(ctx):
+		return nil, errors.New("the worker ends")
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	z.total.Add(1)
+	z.active.Add(1)
+	return func() {
+		z.active.Add(-1)
+		<-z.places
+	}, nil
 }
