@@ -102,7 +102,8 @@ func (p *slipway) handing(ctx context.Context, m modelV0, journals journal.Locat
 		return nil, diags
 	}
 	settings := temporal.Settings{Address: e.Temporal.Address.ValueString(), Namespace: e.Temporal.Namespace.ValueString(),
-		Prefix: e.Temporal.TaskQueuePrefix.ValueString(), APIKey: e.Temporal.APIKey.ValueString(), Keys: journals.Keys}
+		Prefix: e.Temporal.TaskQueuePrefix.ValueString(), APIKey: e.Temporal.APIKey.ValueString(), Keys: journals.Keys,
+		Build: p.version}
 	if t := e.Temporal.TLS; t != nil {
 		settings.TLS = &temporal.TLS{CAFile: t.CAFile.ValueString(), CertFile: t.CertFile.ValueString(),
 			KeyFile: t.KeyFile.ValueString(), ServerName: t.ServerName.ValueString()}

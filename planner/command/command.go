@@ -46,7 +46,7 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 	j.add(serve.Flags())
 	root.AddCommand(serve)
 	inProcess := func() rollout.Executor { return rollout.NewInProcess() }
-	root.AddCommand(NewWorker(environment, journalURL, inProcess), newKey())
+	root.AddCommand(NewWorker(version, environment, journalURL, inProcess), newKey())
 	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
 		newConvert(), newEnroll(), newInventory(), newLifecycle()} {
 		root.AddCommand(interruptible(cmd))

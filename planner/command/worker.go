@@ -53,6 +53,21 @@ func (f *temporalFlags) settings() (temporal.Settings, error) {
 	return s, s.Check()
 }
 
+// workerSettings are the names of settings of a server, as the command has them.
+var workerSettings = map[string]string{"address": "--temporal", "namespace": "--namespace",
+	"task_queue_prefix": "--task-queue-prefix", "tls": "--tls", "tls.ca_file": "--tls-ca-file",
+	"tls.cert_file": "--tls-cert-file and --tls-key-file", "tls.server_name": "--tls-server-name",
+	"api_key": "SLIPWAY_TEMPORAL_API_KEY", "encryption_key": "SLIPWAY_KEY"}
+
+// workerError is an error of a worker, which names settings as its command does.
+func workerError(err error) error {
+	var setting *temporal.SettingError
+	if errors.As(err, &setting) {
+		err = fmt.Errorf("%s: %w", workerSettings[setting.Setting], setting.Err)
+	}
+	return fmt.Errorf("worker: %w", err)
+}
+
 func newKey() *cobra.Command {
 	var zone string
 	cmd := &cobra.Command{
@@ -82,7 +97,8 @@ func newKey() *cobra.Command {
 
 // NewWorker returns the command that executes runs and sessions, with an executor of nodes for each run. The others are
 // as of [New].
-func NewWorker(environment Environment, journalURL string, nodes func() rollout.Executor) *cobra.Command {
+func NewWorker(version string, environment Environment, journalURL string,
+	nodes func() rollout.Executor) *cobra.Command {
 	j := &journalFlags{environment: journalURL}
 	var f temporalFlags
 	var listen string
@@ -123,14 +139,18 @@ func NewWorker(environment Environment, journalURL string, nodes func() rollout.
 		}
 		settings, err := f.settings()
 		if err != nil {
-			return inputError(fmt.Errorf("worker: %w", err))
+			return inputError(workerError(err))
 		}
+		settings.Build = version
 		journals, err := j.location()
 		if err != nil {
 			return err
 		}
 		if journals.URL == "" {
 			return inputError(errors.New("worker: needs the journal of the provider, which is a PostgreSQL database: give --journal, or SLIPWAY_JOURNAL"))
+		}
+		if _, err := journals.Sites(cmd.Context()); err != nil {
+			return fmt.Errorf("worker: %s: %w", journals.Setting, err)
 		}
 		journals.Keys, settings.ZoneWait, settings.LostAfter = settings.Keys, zoneWait, lostAfter
 		var own site.Connection
@@ -148,7 +168,7 @@ func NewWorker(environment Environment, journalURL string, nodes func() rollout.
 		if control || len(zones) == 0 {
 			client, err := temporal.NewClient(settings)
 			if err != nil {
-				return fmt.Errorf("worker: %w", err)
+				return workerError(err)
 			}
 			e := &engine.Engine{Journals: journals,
 				Executor: func() rollout.Executor { return client.Executor(journals) },
@@ -170,7 +190,7 @@ func NewWorker(environment Environment, journalURL string, nodes func() rollout.
 		out := &printer{w: cmd.OutOrStdout()}
 		w.Started = func() { out.printf("working for %s\n", settings.Address) }
 		if err := w.Run(cmd.Context()); err != nil {
-			return fmt.Errorf("worker: %w", err)
+			return workerError(err)
 		}
 		return out.err
 	}

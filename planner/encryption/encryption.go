@@ -110,6 +110,17 @@ func (k *Keys) of(zone string) (keys []zoneKey) {
 	return keys
 }
 
+// IDs returns the ids of the keys of a zone, that of the one that encrypts first. An id reveals nothing of its key.
+func (k *Keys) IDs(zone string) (ids []string) {
+	for _, key := range k.of(zone) {
+		ids = append(ids, hex.EncodeToString(key.id()))
+	}
+	return ids
+}
+
+// OfZone reports whether the keys are those of zones alone.
+func (k *Keys) OfZone() bool { return k != nil && len(k.sites) == 0 }
+
 // derive returns a key for one purpose.
 func (s secret) derive(purpose string) secret {
 	key, err := hkdf.Key(sha256.New, s, nil, "slipway "+purpose, keySize)
@@ -189,10 +200,7 @@ func (k *Keys) missing(zone string) error {
 	if k == nil {
 		return fmt.Errorf("there is no encryption key. %s", Remedy)
 	}
-	var has []string
-	for _, key := range k.of(zone) {
-		has = append(has, hex.EncodeToString(key.id()))
-	}
+	has := k.IDs(zone)
 	if len(has) > 0 {
 		return fmt.Errorf("the keys here are %s. %s", strings.Join(has, ", "), Remedy)
 	}

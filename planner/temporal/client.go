@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,10 +19,12 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc/codes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
@@ -36,6 +39,7 @@ type Settings struct {
 	// ZoneWait is how long a session waits for a worker of its zone, LostAfter for how long the worker that runs it may be
 	// silent before it counts as gone. 0: the defaults.
 	ZoneWait, LostAfter time.Duration
+	Build               string // version of slipway
 }
 
 // TLS says how a server of Temporal is reached with TLS. Empty fields are the defaults of the machine.
@@ -53,22 +57,36 @@ const (
 	DefaultLostAfter = time.Minute
 )
 
-// Check returns what is wrong with settings, with the attribute in front.
+// SettingError is an error of a setting, which users write in different ways.
+type SettingError struct {
+	Setting string // as an attribute of engine.temporal; encryption_key
+	Err     error
+}
+
+func (e *SettingError) Error() string { return e.Setting + ": " + e.Err.Error() }
+
+func (e *SettingError) Unwrap() error { return e.Err }
+
+func wrong(setting, format string, args ...any) error {
+	return &SettingError{setting, fmt.Errorf(format, args...)}
+}
+
+// Check returns what is wrong with settings, a *[SettingError].
 func (s Settings) Check() error {
 	host, port, err := net.SplitHostPort(s.Address)
-	number, wrong := strconv.Atoi(port)
+	number, noNumber := strconv.Atoi(port)
 	switch {
 	case s.Address == "":
-		return errors.New("address: is needed, such as \"temporal.example.org:7233\"")
-	case err != nil || host == "" || wrong != nil || number < 1 || number > 65535:
-		return fmt.Errorf("address: %q is not HOST:PORT; write, for example, \"temporal.example.org:7233\"", s.Address)
+		return wrong("address", "is needed, such as \"temporal.example.org:7233\"")
+	case err != nil || host == "" || noNumber != nil || number < 1 || number > 65535:
+		return wrong("address", "%q is not HOST:PORT; write, for example, \"temporal.example.org:7233\"", s.Address)
 	case strings.ContainsAny(s.Prefix, " \t\n/"):
-		return fmt.Errorf("task_queue_prefix: %q must be without white space and slashes", s.Prefix)
+		return wrong("task_queue_prefix", "%q must be without white space and slashes", s.Prefix)
 	case s.TLS != nil && (s.TLS.CertFile == "") != (s.TLS.KeyFile == ""):
-		return errors.New("tls: cert_file and key_file go together; give both, or none")
+		return wrong("tls", "cert_file and key_file go together; give both, or none")
 	case s.Keys == nil:
-		return errors.New("it needs a key, and there is none: " + encryption.Remedy + ", or make one with `openssl rand " +
-			"-base64 32` and give it to the provider and to all workers")
+		return wrong("encryption_key", "is needed, and not set: "+encryption.Remedy+", or make one with "+
+			"`terraform-provider-slipway key` and give it to the provider and to all workers")
 	}
 	return nil
 }
@@ -78,8 +96,35 @@ func (s Settings) queue(parts ...string) string {
 	return strings.Join(append([]string{cmp.Or(s.Prefix, DefaultPrefix)}, parts...), "-")
 }
 
-// control is the task queue of workflows and of what plans.
-func (s Settings) control() string { return s.queue("control", fmt.Sprintf("v%d", Version)) }
+// controls are the task queues of workflows and of what plans, one for each key that can read their payloads; the first
+// is that of what these settings start.
+func (s Settings) controls() (queues []string) {
+	for _, id := range s.Keys.IDs("") {
+		queues = append(queues, s.queue("control", fmt.Sprintf("v%d", Version), id))
+	}
+	return queues
+}
+
+// control is the first of controls.
+func (s Settings) control() string { return s.controls()[0] }
+
+// zones are the task queues of the workers of a zone, likewise; the empty zone is that of nodes without one.
+func (s Settings) zones(zone string) (queues []string) {
+	for _, id := range s.Keys.IDs(zone) {
+		queues = append(queues, s.queue("zone", fmt.Sprintf("v%d", Version), id, zone))
+	}
+	return queues
+}
+
+// here is the task queue of which all workers of all versions take, so that they can be named.
+func (s Settings) here() string { return s.queue("workers") }
+
+// identity names a worker on the server.
+func (s Settings) identity() (string, error) {
+	host, err := os.Hostname()
+	return fmt.Sprintf("worker of slipway %s on %s, process %d, with the key %s", s.Build, host, os.Getpid(),
+		strings.Join(s.Keys.IDs(""), " and ")), err
+}
 
 // dial returns a client that connects when it is used.
 func (s Settings) dial() (client.Client, error) {
@@ -107,16 +152,16 @@ func (t TLS) config() (*tls.Config, error) {
 	if t.CAFile != "" {
 		text, err := os.ReadFile(t.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("tls.ca_file: %w", err)
+			return nil, wrong("tls.ca_file", "%w", err)
 		}
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("tls.ca_file: %q has no certificate in PEM", t.CAFile)
+			return nil, wrong("tls.ca_file", "%q has no certificate in PEM", t.CAFile)
 		}
 	}
 	if t.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("tls.cert_file and tls.key_file: %w", err)
+			return nil, wrong("tls.cert_file", "with tls.key_file: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
@@ -131,18 +176,43 @@ func (s Settings) ready(ctx context.Context, c client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fmt.Errorf("address: the Temporal server at %q does not answer: %w", s.Address, err)
+		return s.silent(err)
 	}
 	namespace := cmp.Or(s.Namespace, DefaultNamespace)
 	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 	var missing *serviceerror.NamespaceNotFound
 	switch {
 	case errors.As(err, &missing):
-		return fmt.Errorf("namespace: the Temporal server at %q has no namespace %q", s.Address, namespace)
+		return wrong("namespace", "the Temporal server at %q has no namespace %q", s.Address, namespace)
 	case err != nil:
-		return fmt.Errorf("the Temporal server at %q refuses: %w", s.Address, err)
+		return s.silent(err)
 	}
 	return nil
+}
+
+// silent returns what the error of a call to the server says of the settings. What TLS found is text only.
+func (s Settings) silent(err error) error {
+	text := err.Error()
+	has := func(part string) bool { return strings.Contains(text, part) }
+	switch code := serviceerror.ToStatus(err).Code(); {
+	case code == codes.Unauthenticated, code == codes.PermissionDenied:
+		return wrong("api_key", "the Temporal server at %q refuses it for the namespace %q: %w", s.Address,
+			cmp.Or(s.Namespace, DefaultNamespace), err)
+	case has("x509: certificate signed by unknown authority"):
+		return wrong("tls.ca_file", "the certificate of the Temporal server at %q is signed by no authority that is trusted; "+
+			"give the file with the certificate of its authority", s.Address)
+	case has("x509: certificate is valid for"), has("x509: cannot validate certificate for"):
+		return wrong("tls.server_name", "the certificate of the Temporal server at %q is for another name; give one of its "+
+			"names: %w", s.Address, err)
+	case has("first record does not look like a TLS handshake"):
+		return wrong("tls", "the Temporal server at %q does not use TLS; leave it and api_key out", s.Address)
+	case has("tls: certificate required"), has("tls: bad certificate"), has("tls: unknown certificate"):
+		return wrong("tls.cert_file", "the Temporal server at %q wants a certificate of an authority that it trusts: %w",
+			s.Address, err)
+	case s.TLS == nil && s.APIKey == "" && (has("reading server preface") || has("EOF") || has("connection reset")):
+		return wrong("tls", "the Temporal server at %q ends connections without TLS; use it, if the server does", s.Address)
+	}
+	return wrong("address", "the Temporal server at %q does not answer: %w", s.Address, err)
 }
 
 // Client hands runs over, see [engine.Durable].
@@ -166,9 +236,9 @@ func (c *Client) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	for { // a worker that was just started may not be known yet
-		d, err := c.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-		if err == nil && len(d.GetPollers()) > 0 {
-			return nil
+		hosts, err := c.workers(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+		if err == nil && len(hosts) > 0 {
+			return c.sameBuild(hosts)
 		}
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("engine.temporal: task queue %s: %w", queue, err)
@@ -178,11 +248,52 @@ func (c *Client) Ready(ctx context.Context) error {
 			continue
 		case <-ctx.Done():
 		}
-		return fmt.Errorf("engine.temporal: no worker executes runs of this version of slipway: nobody takes from the task "+
-			"queue %s in the namespace %q. Start `terraform-provider-slipway worker --control`, of this version and with the "+
-			"same task_queue_prefix", queue, cmp.Or(c.settings.Namespace, DefaultNamespace))
+		return c.nobody(context.WithoutCancel(ctx), queue)
 	}
 }
+
+// pollTime is how long a worker may wait for an answer of the server until it asks again, with time to spare.
+const pollTime = 70 * time.Second
+
+// workers returns the identities of the workers that take from a task queue.
+func (c *Client) workers(ctx context.Context, queue string, kind enums.TaskQueueType) (names []string, err error) {
+	d, err := c.client.DescribeTaskQueue(ctx, queue, kind)
+	for _, p := range d.GetPollers() {
+		if time.Since(p.GetLastAccessTime().AsTime()) < pollTime && !slices.Contains(names, p.GetIdentity()) {
+			names = append(names, p.GetIdentity())
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// sameBuild refuses workers of another version: they may plan a run in another way than who asks for it.
+func (c *Client) sameBuild(hosts []string) error {
+	for _, name := range hosts {
+		if !strings.HasPrefix(name, fmt.Sprintf("worker of slipway %s on ", c.settings.Build)) {
+			return fmt.Errorf("engine.temporal: this is slipway %s, and there is a %s. Use one version for the provider and all "+
+				"workers", c.settings.Build, resource.Text(name))
+		}
+	}
+	return nil
+}
+
+// nobody says that no worker hosts runs of this version with this key, and which workers there are.
+func (c *Client) nobody(ctx context.Context, queue string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	there := ""
+	if others, err := c.workers(ctx, c.settings.here(), enums.TASK_QUEUE_TYPE_ACTIVITY); err == nil && len(others) > 0 {
+		there = fmt.Sprintf(" This is slipway %s with the key %s. There is a %s.", c.settings.Build,
+			c.settings.Keys.IDs("")[0], resource.Text(strings.Join(others[:min(len(others), mostNamed)], ", a ")))
+	}
+	return fmt.Errorf("engine.temporal: no worker executes runs of this version of slipway: nobody takes from the task "+
+		"queue %s in the namespace %q.%s Start `terraform-provider-slipway worker --control`, of this version and with the "+
+		"same task_queue_prefix and SLIPWAY_KEY", queue, cmp.Or(c.settings.Namespace, DefaultNamespace), there)
+}
+
+// mostNamed is how many workers an error names.
+const mostNamed = 5
 
 // askAgain is the time between two questions for workers.
 const askAgain = 500 * time.Millisecond

@@ -164,11 +164,6 @@ func (e *Remote) Close() error {
 	return errors.Join(errs...)
 }
 
-// zoneQueue is the task queue of the workers of a zone; empty: that of nodes without one.
-func (s Settings) zoneQueue(zone string) string {
-	return s.queue("zone", fmt.Sprintf("v%d", Version)) + "-" + zone
-}
-
 // Converge implements [rollout.Executor].
 func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
@@ -184,7 +179,7 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 	if err != nil {
 		return notStarted(err)
 	}
-	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: e.settings.zoneQueue(node.Zone),
+	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: e.settings.zones(node.Zone)[0],
 		ZoneWait:  cmp.Or(e.settings.ZoneWait, DefaultZoneWait),
 		LostAfter: cmp.Or(e.settings.LostAfter, DefaultLostAfter)}
 	if in.Request, err = in.leave(ctx, store, text); err != nil {

@@ -2,13 +2,13 @@ package temporal
 
 import (
 	"context"
-	"fmt"
-	"os"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -31,6 +31,21 @@ type Worker struct {
 	started atomic.Bool
 }
 
+// checkKeys reports keys that are those of other workers.
+func (w *Worker) checkKeys() error {
+	if w.Perform != nil && w.Settings.Keys.OfZone() {
+		return wrong("encryption_key", "has keys of zones alone, and who hosts runs needs the key of the site, which the "+
+			"provider has")
+	}
+	for _, zone := range w.Zones {
+		if len(w.Settings.Keys.IDs(zone)) == 0 {
+			return wrong("encryption_key", "has no key of the zone %q; give what `terraform-provider-slipway key --zone %s` "+
+				"prints where the key of the site is set", zone, zone)
+		}
+	}
+	return nil
+}
+
 // mostActivities bounds what a process does at once: sessions of its runs, and what waits.
 const mostActivities = 2000
 
@@ -42,20 +57,20 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	if err := w.Settings.ready(ctx, c); err != nil {
+	if err := errors.Join(w.checkKeys(), w.Settings.ready(ctx, c)); err != nil {
 		return err
 	}
 	own, err := uuid.NewV7()
 	if err != nil {
 		return err
 	}
-	host, err := os.Hostname()
+	identity, err := w.Settings.identity()
 	if err != nil {
 		return err
 	}
 	w.runs.Perform, w.runs.Queue = w.Perform, w.Settings.queue("host", own.String())
 	fatal := make(chan error, 1)
-	options := worker.Options{Identity: fmt.Sprintf("slipway worker on %s, process %d", host, os.Getpid()),
+	options := worker.Options{Identity: identity,
 		WorkerStopTimeout: w.Grace, MaxConcurrentActivityExecutionSize: mostActivities,
 		MaxHeartbeatThrottleInterval: heartbeatLimit / 6,
 		OnFatalError: func(err error) {
@@ -66,21 +81,29 @@ func (w *Worker) Run(ctx context.Context) error {
 		}}
 	var parts []worker.Worker
 	if w.Perform != nil {
-		control := worker.New(c, w.Settings.control(), options)
-		w.runs.Register(control)
+		for _, queue := range w.Settings.controls() {
+			control := worker.New(c, queue, options)
+			w.runs.Register(control)
+			parts = append(parts, control)
+		}
 		hosts := options
 		hosts.DisableWorkflowWorker = true
 		hosting := worker.New(c, w.runs.Queue, hosts)
 		hosting.RegisterActivity(&Activities{&w.runs})
-		parts = append(parts, control, hosting)
+		parts = append(parts, hosting)
 	}
 	options.DisableWorkflowWorker = true
 	w.Zone.client, w.Zone.places = c, make(chan struct{}, w.Sessions)
 	for _, zone := range w.Zones {
-		part := worker.New(c, w.Settings.zoneQueue(zone), options)
-		part.RegisterActivity(&w.Zone)
-		parts = append(parts, part)
+		for _, queue := range w.Settings.zones(zone) {
+			part := worker.New(c, queue, options)
+			part.RegisterActivity(&w.Zone)
+			parts = append(parts, part)
+		}
 	}
+	here := worker.New(c, w.Settings.here(), options)
+	here.RegisterActivityWithOptions(func() error { return nil }, activity.RegisterOptions{Name: "here"})
+	parts = append(parts, here)
 	defer w.Zone.close()
 	for _, part := range parts {
 		if err := part.Start(); err != nil {

@@ -225,7 +225,7 @@ func (c *cluster) settings() temporal.Settings {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return temporal.Settings{Address: c.server.Address, Prefix: c.prefix, Keys: keys}
+	return temporal.Settings{Address: c.server.Address, Prefix: c.prefix, Keys: keys, Build: build}
 }
 
 // engine returns that of who asks for runs.

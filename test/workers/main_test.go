@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -23,6 +24,12 @@ import (
 
 // processVariable makes this program the companion's command worker.
 const processVariable = "SLIPWAY_TEST_PROCESS"
+
+// build is the version of slipway in the tests, buildVariable that of a worker of another one.
+const (
+	build         = "1.1.0"
+	buildVariable = "SLIPWAY_TEST_BUILD"
+)
 
 // gateVariable names a file for which a worker waits before the first session that changes a node; it writes beside it
 // that it has come that far, and how the session ended.
@@ -79,7 +86,7 @@ func report(err error) {
 func worker() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cmd := command.NewWorker(nil, os.Getenv(command.JournalVariable), func() rollout.Executor { return folders{} })
+	cmd := command.NewWorker(cmp.Or(os.Getenv(buildVariable), build), nil, os.Getenv(command.JournalVariable), func() rollout.Executor { return folders{} })
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		command.PrintError(os.Stderr, err)

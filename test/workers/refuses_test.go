@@ -1,0 +1,230 @@
+package workers
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/command"
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/temporal"
+)
+
+// says checks that a text has one error that says something, and none of the secrets.
+func says(t *testing.T, text, want string, secrets ...string) {
+	t.Helper()
+	if !strings.Contains(text, want) || strings.Count(text, "slipway: ") > 1 {
+		t.Errorf("no error %q, or another one:\n%s", want, text)
+	}
+	for _, s := range secrets {
+		if strings.Contains(text, s) {
+			t.Errorf("a secret is in:\n%s", text)
+		}
+	}
+}
+
+// What keeps a worker from working is named as its command has it, with what to write instead.
+func TestWorkerRefuses(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	none := filepath.Join(t.TempDir(), "none.pem")
+	for _, tt := range []struct {
+		args   []string
+		set    setting
+		status int
+		want   string
+	}{
+		{[]string{"--temporal", ""}, nil, 2, `worker: --temporal: is needed, such as "temporal.example.org:7233"`},
+		{[]string{"--temporal", "nowhere"}, nil, 2,
+			`worker: --temporal: "nowhere" is not HOST:PORT; write, for example, "temporal.example.org:7233"`},
+		{[]string{"--temporal", "127.0.0.1:1"}, nil, 1, `worker: --temporal: the Temporal server at "127.0.0.1:1" does not answer`},
+		{[]string{"--namespace", "nowhere"}, nil, 1, `worker: --namespace: the Temporal server at "` + c.server.Address +
+			`" has no namespace "nowhere"`},
+		{[]string{"--task-queue-prefix", "a b"}, nil, 2, `worker: --task-queue-prefix: "a b" must be without white space`},
+		{[]string{"--tls-cert-file", none}, nil, 2, "worker: --tls: cert_file and key_file go together"},
+		{[]string{"--tls-ca-file", none}, nil, 1, "worker: --tls-ca-file: open " + none + ": no such file"},
+		{[]string{"--tls"}, nil, 1, "worker: --tls: the Temporal server at \"" + c.server.Address + "\" does not use TLS"},
+		{[]string{"--sessions", "0"}, nil, 2, "worker: --sessions 0: must be 1 or more"},
+		{[]string{"--zone-wait", "0s"}, nil, 2, "worker: --zone-wait 0s: must be 1s or more"},
+		{nil, variable("SLIPWAY_KEY", ""), 2, "worker: SLIPWAY_KEY: is needed, and not set"},
+		{nil, variable("SLIPWAY_KEY", "short"), 2, "worker: SLIPWAY_KEY: key 1 of 1: must be 32 bytes in base64"},
+		{[]string{"--zone", "rack1"}, c.ofZone("rack2"), 1, `worker: SLIPWAY_KEY: has no key of the zone "rack1"; give what ` +
+			"`terraform-provider-slipway key --zone rack1` prints"},
+		{[]string{"--control"}, c.ofZone("rack2"), 1, "worker: SLIPWAY_KEY: has keys of zones alone"},
+		{nil, variable(command.JournalVariable, ""), 2, "worker: needs the journal of the provider"},
+		{nil, variable(command.JournalVariable, "postgres://u:"+secret+"@127.0.0.1:1/x"), 1,
+			"worker: SLIPWAY_JOURNAL: journal postgres://u:xxxxx@127.0.0.1:1/x"},
+	} {
+		if tt.set == nil {
+			tt.set = variable("SLIPWAY_TEMPORAL", "")
+		}
+		says(t, c.refused(tt.status, tt.args, tt.set), tt.want, c.key, secret)
+	}
+}
+
+// secret is one of the tests.
+const secret = "geheim-of-the-tests"
+
+// A run is refused, before anything is touched, where the workers have another key, or are of another version. The error
+// names both sides.
+func TestRunRefused(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	c.file("x\n")
+	refused := func(want ...string) {
+		t.Helper()
+		out, said := c.start().wait()
+		if out.Status != "" || c.content("a", "etc/app") != "-" {
+			t.Errorf("a node was touched: %q", out.Status)
+		}
+		for _, w := range want {
+			says(t, said, w, c.key)
+		}
+	}
+	worker := c.worker(nil)
+	ours := c.key
+	c.key = encryption.New()
+	keys := map[string]string{}
+	for _, key := range []string{ours, c.key} {
+		parsed, err := encryption.Parse(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[key] = parsed.IDs("")[0]
+	}
+	refused("no worker executes runs of this version of slipway", "This is slipway "+build+" with the key "+keys[c.key]+
+		". There is a worker of slipway "+build, "with the key "+keys[ours], "and with the same task_queue_prefix and SLIPWAY_KEY")
+
+	// The key is replaced: all have both, then those that ask for runs use the new one.
+	worker.end(syscall.SIGKILL)
+	old, next := c.key, encryption.New()
+	c.key = old + " " + next
+	c.worker(nil)
+	for _, c.key = range []string{old, next + " " + old} {
+		c.apply()
+	}
+	if got := c.content("a", "etc/app"); got != "x\n" {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+// Workers of another version are refused by it.
+func TestOtherBuild(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	c.file("x\n")
+	c.worker(nil, variable(buildVariable, "1.0.0"))
+	out, said := c.start().wait()
+	if out.Status != "" || c.content("a", "etc/app") != "-" {
+		t.Errorf("a node was touched: %q", out.Status)
+	}
+	says(t, said, "this is slipway "+build+", and there is a worker of slipway 1.0.0 on ")
+}
+
+// gateway is a server in front of that of Temporal which uses TLS and wants an API key, as Temporal Cloud does.
+func gateway(t *testing.T, server, key string) (address, caFile string) {
+	t.Helper()
+	forward := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server})
+	var plain http.Protocols
+	plain.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: &plain}
+	t.Cleanup(transport.CloseIdleConnections)
+	forward.Transport, forward.FlushInterval = transport, -1
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+key {
+			w.Header().Set("Content-Type", "application/grpc")
+			w.Header().Set("Grpc-Status", "16")
+			w.Header().Set("Grpc-Message", "Request unauthenticated.")
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // what clients refuse is what is tested
+	forward.ErrorLog = s.Config.ErrorLog
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String(), certificate(t, s.Certificate().Raw)
+}
+
+// certificate returns a file with a certificate.
+func certificate(t *testing.T, der []byte) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// A server with TLS and an API key is used with both; what is wrong or missing is named, for a worker and for who asks
+// for a run.
+func TestTLSAndAPIKey(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	another := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, another, another, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, ca := gateway(t, c.server.Address, secret)
+	wrong := certificate(t, der)
+	unknown := "the certificate of the Temporal server at \"" + address + "\" is signed by no authority that is trusted"
+	refuses := "the Temporal server at \"" + address + "\" refuses it for the namespace \"default\""
+	for _, tt := range []struct {
+		tls              *temporal.TLS
+		args             []string
+		key, name, wants string
+	}{
+		{nil, nil, "", "tls", "the Temporal server at \"" + address + "\" ends connections without TLS"},
+		{&temporal.TLS{}, []string{"--tls"}, secret, "tls.ca_file", unknown},
+		{&temporal.TLS{CAFile: wrong}, []string{"--tls-ca-file", wrong}, secret, "tls.ca_file", unknown},
+		{&temporal.TLS{CAFile: ca, ServerName: "elsewhere.org"}, []string{"--tls-ca-file", ca, "--tls-server-name", "elsewhere.org"},
+			secret, "tls.server_name", "the certificate of the Temporal server at \"" + address + "\" is for another name"},
+		{&temporal.TLS{CAFile: ca}, []string{"--tls-ca-file", ca}, "", "api_key", refuses},
+		{&temporal.TLS{CAFile: ca}, []string{"--tls-ca-file", ca}, "wrong-" + secret, "api_key", refuses},
+	} {
+		flag := map[string]string{"tls": "--tls", "tls.ca_file": "--tls-ca-file", "tls.server_name": "--tls-server-name",
+			"api_key": "SLIPWAY_TEMPORAL_API_KEY"}[tt.name]
+		says(t, c.refused(1, append([]string{"--temporal", address}, tt.args...), variable("SLIPWAY_TEMPORAL_API_KEY", tt.key)),
+			"worker: "+flag+": "+tt.wants, c.key, secret)
+		settings := c.settings()
+		settings.Address, settings.TLS, settings.APIKey = address, tt.tls, tt.key
+		err := c.engine(settings).Handing.Ready(t.Context())
+		if err == nil {
+			t.Fatalf("%s: a run would be handed over", tt.name)
+		}
+		says(t, err.Error(), "engine.temporal."+tt.name+": "+tt.wants, c.key, secret)
+	}
+
+	c.worker([]string{"--temporal", address, "--tls-ca-file", ca}, variable("SLIPWAY_TEMPORAL_API_KEY", secret))
+	c.file("x\n")
+	settings := c.settings()
+	settings.Address, settings.TLS, settings.APIKey = address, &temporal.TLS{CAFile: ca}, secret
+	out := c.engine(settings).Apply(t.Context(), nil, c.site, engine.Run{})
+	if out.Status != engine.Deployed || c.content("a", "etc/app") != "x\n" {
+		t.Errorf("the run ended as %q: %v", out.Status, out.Messages)
+	}
+}
