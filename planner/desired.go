@@ -21,7 +21,8 @@ type desired struct {
 	*membership
 	services    *refine.Services
 	overrides   *override.Set
-	entityNodes map[string]site.Node // the nodes by name; nil without services of entities
+	templates   *refine.Templates // of files
+	nodesByName map[string]site.Node
 	nodeSets    []*nodeSet
 	wanted      map[string]*taskList // by node
 	within      map[string]bool      // the nodes that the limit of the site names; nil: it has none

@@ -5,7 +5,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/override"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -66,7 +65,7 @@ func configurations(services []site.Service) []resource.Configuration {
 // CheckParts validates the configuration of services and overrides, each by itself. It ignores services of entities, so
 // the site may be incomplete. It serves sites of which some parts could not be read.
 func CheckParts(s site.Site) invalid.Errors {
-	schemas := schema.Types()
+	schemas := (&refine.Templates{}).Types()
 	var parts site.Site
 	for _, service := range s.Services {
 		if service.Entity == nil {

@@ -25,7 +25,7 @@ func (d *desired) resolve(t task.Task, values map[string]map[string]any) (task.T
 	list := service.Central()
 	if t.Node != "" {
 		// Errors that only a node shows are those of its templates.
-		on, errs := service.On(d.entityNodes[t.Node])
+		on, errs := service.On(d.nodesByName[t.Node])
 		if len(errs) > 0 {
 			return t, fmt.Errorf("the service %q cannot take what its callbacks returned: see %s (%s)", t.Service,
 				errs[0].Attribute, errs[0].Code)
@@ -71,7 +71,11 @@ func (d *desired) applyOverrides(t task.Task, node string) (task.Task, error) {
 				t.Service,
 				errs[0].Attribute, errs[0].Name, errs[0].Code)
 		}
-		return tasks[0], nil
+		made, errs := d.rendered(tasks[0], d.nodesByName[node])
+		if len(errs) > 0 {
+			return t, errs
+		}
+		return made, nil
 	}
 	return t, nil
 }

@@ -28,8 +28,10 @@ func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo, yields yi
 			membership: m, wanted: make(map[string]*taskList, len(m.nodes)), byService: make(map[string][]int),
 			nodeActions: make(map[string]*nodeActions), after: make([][]string, len(m.groups)),
 		},
-		errs: errs, yields: yields, types: schema.Types(), actionSchemas: schema.Actions(),
+		errs: errs, yields: yields, actionSchemas: schema.Actions(),
 	}
+	b.templates = &refine.Templates{}
+	b.types = b.templates.Types()
 	var more invalid.Errors
 	b.rules, more = newRules(m.site, b.types, b.actionSchemas)
 	b.errs = append(b.errs, more...)
@@ -47,25 +49,25 @@ func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo, yields yi
 	return b.desired, b.errs
 }
 
-// groupNodes sorts the nodes into sets. A node whose services read properties of the node is in a set of its own.
+// groupNodes sorts the nodes into sets. A node whose services of entities read properties of the node is in a set of
+// its own; nodes whose templates of files read the same share one.
 func (b *desiredBuilder) groupNodes() {
 	byKey := make(map[string]*nodeSet)
-	entities := slices.ContainsFunc(b.site.Services, func(s site.Service) bool { return s.Entity != nil })
-	if entities {
-		b.entityNodes = make(map[string]site.Node, len(b.nodes))
-	}
+	reads := b.nodeReads()
+	b.nodesByName = make(map[string]site.Node, len(b.nodes))
 	for _, n := range b.nodes {
+		b.nodesByName[n.Name] = n
 		owner, owned := b.owner[n.Name]
 		if !owned {
 			continue
 		}
 		placed, layers := b.services.On(n.Name), b.overrides.Layers(n, b.groupsOn[n.Name])
 		key := nodeSetKey(placed, layers)
-		if entities {
-			b.entityNodes[n.Name] = n
-			if b.services.DependOnNode(placed) {
-				key += "\x00" + n.Name
-			}
+		if b.services.DependOnNode(placed) {
+			key += "\x00" + n.Name
+		}
+		if read := reads(key, placed, layers); len(read) > 0 {
+			key += "\x00" + refine.NodeKey(b.site, n, read)
 		}
 		k, ok := byKey[key]
 		if !ok {
@@ -87,7 +89,7 @@ func (b *desiredBuilder) makeTaskLists() {
 	effective := make(map[string]bool)
 	var later []unresolvedReference
 	for _, k := range b.nodeSets {
-		load, more := b.services.Tasks(k.services, b.entityNodes[k.nodes[0]])
+		load, more := b.services.Tasks(k.services, b.nodesByName[k.nodes[0]])
 		b.errs = append(b.errs, more...) // they name the node
 		tasks, more := b.overrides.Apply(k.layers, load.Tasks)
 		made := len(tasks) - len(load.Tasks)
@@ -96,6 +98,7 @@ func (b *desiredBuilder) makeTaskLists() {
 			found.add(p, k.nodes)
 		}
 		brought := len(tasks) - made
+		tasks = b.render(k, tasks, found)
 		for _, p := range append(sameObject(b.types, tasks), contradicted(tasks)...) {
 			found.add(p, k.nodes)
 		}

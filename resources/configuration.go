@@ -13,8 +13,8 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
@@ -48,7 +48,7 @@ func configurationRule(form configurationForm) validator.Dynamic {
 
 // check reports what is wrong with a configuration at a place.
 func (v configurationForm) check(at string, value any) (errs invalid.Errors) {
-	read, schemas := document.NewValues(true), schema.Types()
+	read, schemas := document.NewValues(true), (&refine.Templates{}).Types()
 	if v.defaults {
 		types, _, errs := read.Defaults(value, at)
 		for _, typ := range slices.Sorted(maps.Keys(types)) {

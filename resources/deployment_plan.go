@@ -54,7 +54,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	w, known, diags := d.work(ctx, plan, desired, false, prior, past)
+	w, known, diags := d.work(ctx, plan, desired, nil, prior, past)
 	resp.Diagnostics.Append(diags...)
 	var given types.Map
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("secrets_wo"), &given)...)
@@ -100,11 +100,11 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 }
 
-// work plans. known is false, and there is no plan, when the site is not wholly known; with partly, parameters of
-// configuration resources may be unknown.
-func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, desired document.Deployment, partly bool,
+// work plans. known is false, and there is no plan, when the site is not wholly known. lacks is what the part of a site
+// lacks, of which parameters of configuration resources may be unknown; nil for a whole site.
+func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, desired document.Deployment, lacks *site.Lacking,
 	prior *deploymentModelV1, past engine.State) (w *engine.Planned, known bool, diags diag.Diagnostics) {
-	s, known, errs := document.NewValues(partly).Site(desired)
+	s, known, errs := document.NewValues(lacks != nil).Site(desired)
 	diags = values.Diagnostics(errs)
 	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
 		return nil, false, diags
@@ -113,7 +113,9 @@ func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, desired d
 	if diags.Append(ds...); diags.HasError() {
 		return nil, false, diags
 	}
-	s.Partly = partly
+	if lacks != nil {
+		s.Partly, s.Unknown = true, lacks.Unknown()
+	}
 	w, errs = engine.Plan(before, s, d.settings(plan, prior, types.StringNull()))
 	diags.Append(values.Diagnostics(errs)...)
 	if w != nil && prior != nil && !w.Plan.Empty() && !plan.sameDesire(*prior) {
@@ -229,10 +231,10 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	if lacks.Attribute != "" {
 		return messages(engine.Unplanned(lacks, past, ""))
 	}
-	w, known, errs := d.work(ctx, whole, part, true, prior, past)
+	w, known, errs := d.work(ctx, whole, part, &lacks, prior, past)
 	if errs.HasError() && len(lacks.Loose) > 0 { // what a node has for certain may not do without the rest
 		if part, lacks, err = document.KnownPart(desired, true); err == nil {
-			w, known, errs = d.work(ctx, whole, part, true, prior, past)
+			w, known, errs = d.work(ctx, whole, part, &lacks, prior, past)
 		}
 	}
 	if errs.HasError() {

@@ -62,13 +62,15 @@ func isSecret(s *document.Site, t task.Task) bool {
 
 // serviceTasks computes the tasks of services on nodes, before any override.
 type serviceTasks struct {
-	services *refine.Services
-	nodes    map[string]site.Node
-	lists    map[string]map[resource.ID]*task.Task // by services, or by node where their tasks depend on it
+	site      site.Site
+	templates refine.Templates
+	services  *refine.Services
+	nodes     map[string]site.Node
+	lists     map[string]map[resource.ID]*task.Task // by services, or by node where their tasks depend on it
 }
 
 func newServiceTasks(s site.Site, schemas map[string]resource.Schema) (*serviceTasks, invalid.Errors) {
-	b := &serviceTasks{nodes: make(map[string]site.Node, len(s.Nodes)),
+	b := &serviceTasks{site: s, nodes: make(map[string]site.Node, len(s.Nodes)),
 		lists: make(map[string]map[resource.ID]*task.Task)}
 	for _, n := range s.Nodes {
 		b.nodes[n.Name] = n
@@ -100,6 +102,17 @@ func (b *serviceTasks) to(node string) (map[resource.ID]*task.Task, invalid.Erro
 	return out, errs
 }
 
+// rendered returns a task with what its template gives on a node. One that overrides replace may have an error.
+func (b *serviceTasks) rendered(t *task.Task, node string) *task.Task {
+	if t == nil || !schema.HasTemplate(t.Resource) {
+		return t
+	}
+	out := *t
+	out.Resource, _ = b.templates.Render(t.Resource, b.site, b.nodes[node])
+	out.Digest = resource.Digest(out.Resource)
+	return &out
+}
+
 // result is a resource that overrides changed in the same way on some nodes.
 type result struct {
 	before *task.Task // nil when overrides created it
@@ -126,7 +139,7 @@ func resultsOf(made *engine.Planned, b *serviceTasks) ([]*result, invalid.Errors
 			}
 			list, failures := b.to(t.Node)
 			errs = append(errs, failures...)
-			before := list[t.Resource.ID()]
+			before := b.rendered(list[t.Resource.ID()], t.Node)
 			k := kind{service: t.Service, id: t.Resource.ID(), after: t.Digest,
 				overrides: strings.Join(t.Override, "\x00")}
 			if before != nil {

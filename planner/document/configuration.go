@@ -7,8 +7,10 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // maxNesting bounds the nesting of a parameter's values. An alias can even refer to a list that contains it.
@@ -41,7 +43,7 @@ func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 					continue
 				}
 				before := len(r.errs)
-				p := withSecrets(r.parameters(title.value, keyed(at, title.name)))
+				p := withSecrets(t.name, r.parameters(title.value, keyed(at, title.name)))
 				if r.isUnknown(title.value) || r.live && len(p) == 0 && len(r.errs) > before {
 					continue
 				}
@@ -70,8 +72,16 @@ func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 	return out
 }
 
-// withSecrets writes the references to secrets in parameters, `{secret = "name"}`, as the texts that stand for them.
-func withSecrets(p resource.Parameters) resource.Parameters {
+// withSecrets writes the references to secrets in parameters, `{secret = "name"}`, as the texts that stand for them; so it
+// does `${secrets.name}` in the template of a file.
+func withSecrets(typ string, p resource.Parameters) resource.Parameters {
+	text, ok := p[schema.Template].(string)
+	if ok && schema.HasTemplate(resource.Resource{Type: typ, Parameters: p}) {
+		p[schema.Template] = template.InsertSecrets(text, func(name string) string {
+			reference, _ := resource.SecretReference(map[string]any{"secret": name})
+			return reference
+		})
+	}
 	for name, value := range p {
 		if text, ok := resource.SecretReference(value); ok {
 			p[name] = text

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -27,7 +28,7 @@ func (s Secrets) Missing(of site.Site) (errs Messages) {
 		for typ, titles := range c {
 			for title, p := range titles {
 				for parameter, value := range p {
-					if (typ != "file" || parameter != "content") && len(resource.Parameters{parameter: value}.Secrets()) > 0 {
+					if (typ != "file" || parameter != "content" && parameter != schema.Template) && len(resource.Parameters{parameter: value}.Secrets()) > 0 {
 						errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A parameter takes no secret",
 							Detail: fmt.Sprintf("%s %q: %s: %s must not be a secret; only the content of a file can be one", what,
 								name, resource.MakeID(typ, title), parameter)})

@@ -25,6 +25,19 @@ func parameterOf(e invalid.Error) string {
 // Source returns who wrote a reference in a relation of a task, and where: the strongest of the task's overrides that
 // has it, else its service.
 func (s *Set) Source(t task.Task, relation string, to resource.ID) (object, name, attribute string) {
+	return s.writer(t, relation, func(e entry, p resource.Parameters) bool {
+		return refers(e.typ, e.title, p, relation, to)
+	})
+}
+
+// Giver is [Set.Source] of a parameter.
+func (s *Set) Giver(t task.Task, parameter string) (object, name, attribute string) {
+	return s.writer(t, parameter, func(_ entry, p resource.Parameters) bool { return p.Has(parameter) })
+}
+
+// writer returns the strongest override of a task for whose data or defaults wrote holds, else its service.
+func (s *Set) writer(t task.Task, parameter string, wrote func(entry, resource.Parameters) bool) (object, name,
+	attribute string) {
 	for _, strongest := range slices.Backward(t.Override) {
 		i := slices.IndexFunc(s.overrides, func(o override) bool { return o.Name == strongest })
 		if i < 0 {
@@ -35,15 +48,15 @@ func (s *Set) Source(t task.Task, relation string, to resource.ID) (object, name
 			if e.id != t.Resource.ID() {
 				continue
 			}
-			if refers(e.typ, e.title, e.data, relation, to) {
-				return "override", o.Name, site.ConfigurationPath(e.typ, e.title, relation)
+			if wrote(e, e.data) {
+				return "override", o.Name, site.ConfigurationPath(e.typ, e.title, parameter)
 			}
-			if refers(e.typ, e.title, e.defaults, relation, to) {
-				return "override", o.Name, fmt.Sprintf("options.defaults.%s.%s", e.typ, relation)
+			if wrote(e, e.defaults) {
+				return "override", o.Name, fmt.Sprintf("options.defaults.%s.%s", e.typ, parameter)
 			}
 		}
 	}
-	attribute = site.ConfigurationPath(t.Resource.Type, t.Resource.Title, relation)
+	attribute = site.ConfigurationPath(t.Resource.Type, t.Resource.Title, parameter)
 	if t.Service == "" && len(t.Override) > 0 {
 		return "override", t.Override[len(t.Override)-1], attribute
 	}

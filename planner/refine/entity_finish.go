@@ -9,6 +9,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog/template"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -117,15 +118,15 @@ func (s Schemas) of(k task.Kind) map[string]resource.Schema {
 func (r *Refined) check(t *template.Task, m *made) invalid.Errors {
 	at := "entity." + t.Body
 	schemas := r.schemas.of(t.Kind)
-	schema, ok := schemas[t.Type]
+	typ, ok := schemas[t.Type]
 	if !ok {
 		return invalid.Errors{site.UnknownTypeError("service", r.service, at+".type", t.Type, schemas)}
 	}
 	if len(m.Task.Pending) > 0 {
-		schema.Check = nil
+		typ.Check = nil
 	}
 	var errs invalid.Errors
-	for _, e := range schema.Validate(m.Task.Resource) {
+	for _, e := range typ.Validate(m.Task.Resource) {
 		name := e.Attribute
 		if end := strings.IndexAny(name, ".["); end >= 0 {
 			name = name[:end]
@@ -145,10 +146,14 @@ func (r *Refined) check(t *template.Task, m *made) invalid.Errors {
 		}
 		errs = append(errs, p)
 	}
+	if t.Kind == task.Config && schema.HasTemplate(m.Task.Resource) {
+		errs = append(errs, r.wrong(at+".parameters.template", invalid.BadValue,
+			"is for inline configuration; in an entity each parameter is a template: write the text as content"))
+	}
 	if len(errs) > 0 {
 		return errs
 	}
-	m.Task.Resource = schema.Normalize(m.Task.Resource)
+	m.Task.Resource = typ.Normalize(m.Task.Resource)
 	m.Task.Digest = resource.Digest(m.withTemplates(t))
 	return nil
 }

@@ -12,22 +12,30 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
+// Template is the parameter of a file whose template gives its content. Planning puts content in its place, so no node
+// gets it.
+const Template = "template"
+
+const fileType = "file"
+
 // File declares the type file.
 func File() resource.Schema {
 	return resource.Schema{
-		Type:       "file",
+		Type:       fileType,
 		Summary:    "A file, directory or link.",
 		Restorable: true,
 		Parameters: []resource.Parameter{
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path on the node. Default: the title."},
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "file", "directory", "link", "absent"},
-				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content`, `content_base64` or `source`; " +
+				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content`, `content_base64`, `template` or `source`; " +
 					"without any of them, what is there: `owner`, `group` and `mode` of it are managed, and where nothing is there, nothing is made."},
 			{Name: "content", Kind: resource.String, Check: checkContent,
-				Description: "The whole content, at most 8 MiB. Without it, `content_base64` and `source`, the content of a file that is there stays, and a new one is empty."},
+				Description: "The whole content, at most 8 MiB. Without it, `content_base64`, `template` and `source`, the content of a file that is there stays, and a new one is empty."},
 			{Name: "content_base64", Kind: resource.String, Check: checkContentBase64,
 				Description: "The whole content in base64, for what is no text, as filebase64() gives it: at most 8 MiB once decoded."},
+			{Name: Template, Kind: resource.String,
+				Description: "HCL template that gives the whole content on each node, with `node` and `site` in scope, as `file(\"motd.tftpl\")` gives it: at most 64 KiB, its result at most 1 MiB. See \"Templates\" in the guide."},
 			{Name: "source", Kind: resource.String, Check: checkSource,
 				Description: "Absolute path of a file on the node itself whose content is copied. A file of the controller is given as `content = file(...)`."},
 			{Name: "target", Kind: resource.String, Check: checkTarget,
@@ -152,7 +160,7 @@ func checkFile(r resource.Resource) []invalid.Error {
 	}
 	for _, name := range []string{"replace", "validate_cmd"} {
 		if p.Has(name) && !FileHasContent(r) {
-			add(name, "goes with content, content_base64 or source")
+			add(name, "goes with content, content_base64, template or source")
 		}
 	}
 	for _, name := range contents {
@@ -184,10 +192,13 @@ func FileEnsure(r resource.Resource) string {
 }
 
 // contents are the parameters that give the content of a file.
-var contents = []string{"content", "content_base64", "source"}
+var contents = []string{"content", "content_base64", Template, "source"}
 
 // FileHasContent reports whether r gives the content of a file.
 func FileHasContent(r resource.Resource) bool { return slices.ContainsFunc(contents, r.Parameters.Has) }
+
+// HasTemplate reports whether r is a file whose content is given as a template.
+func HasTemplate(r resource.Resource) bool { return r.Type == fileType && r.Parameters.Has(Template) }
 
 // FilePath returns the path that r manages.
 func FilePath(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }

@@ -48,6 +48,18 @@ type Lacking struct {
 	Brings   Brings
 }
 
+// Unknown returns the attributes of nodes that are not known, by node, as [Site.Unknown].
+func (l Lacking) Unknown() map[string][]string {
+	out := make(map[string][]string, len(l.Undecided)+len(l.Absent))
+	for name, n := range l.Undecided {
+		out[name] = n.Lacks
+	}
+	for _, n := range l.Absent {
+		out[n.Name] = append(slices.Clip(out[n.Name]), "address")
+	}
+	return out
+}
+
 // UndecidedNode is a node of which not everything is known, with what it certainly has.
 type UndecidedNode struct {
 	Node

@@ -30,6 +30,8 @@ type Site struct {
 	// Partly says that there may be more nodes with something to do, because something is not known yet: a run that ends
 	// for approval may end at each batch that is not approved.
 	Partly bool
+	// Unknown are the attributes of nodes that are not known yet, by node: their values are those that are certain.
+	Unknown map[string][]string `json:",omitempty"`
 }
 
 // Node is a machine, or a folder that stands for one (Connection.Root).

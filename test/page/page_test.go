@@ -204,7 +204,8 @@ func TestPage(t *testing.T) {
 func TestHostilePages(t *testing.T) {
 	slipway := binary(t)
 	dir := t.TempDir()
-	w := hostiletest.Record(t, journal.Location{Path: filepath.Join(dir, ".slipway")})
+	at := journal.Location{Path: filepath.Join(dir, ".slipway")}
+	w := hostiletest.RecordRaw(t, at)
 	all := func(file, pattern string) (out []string) { // each once
 		text, err := os.ReadFile(filepath.Join("../../planner/server", file))
 		if err != nil {
@@ -241,7 +242,7 @@ func TestHostilePages(t *testing.T) {
 		t.Fatal(err)
 	}
 	browser.until(t, "next")
-	hostiletest.Finish(t, w)
+	hostiletest.Finish(t, at, w)
 	browser.ended(t)
 	stop(t, page)
 }

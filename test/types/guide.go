@@ -77,6 +77,34 @@ Hard links are several names of one file. A ` + "`" + `file` + "`" + ` that is w
 Where only ` + "`" + `owner` + "`" + `, ` + "`" + `group` + "`" + ` or ` + "`" + `mode` + "`" + ` are given it stays one file, so give all its names the same. That two managed files became one after both were applied
 is found by the next check.
 
+## Templates
+
+` + "`" + `template` + "`" + ` gives a ` + "`" + `file` + "`" + ` its content on each node, in the syntax of Terraform's own templates. ` + "`" + `file()` + "`" + ` reads it; Terraform does not look into it:
+
+` + "```" + `terraform
+configuration = { file = { "/etc/app.conf" = { template = file("${path.module}/app.conf.tftpl"), mode = "0644" } } }
+` + "```" + `
+
+` + "```" + `
+# app.conf.tftpl
+name = ${node.name}
+bind = ${node.address}:${lookup(node.labels, "port", "8080")}
+%%{ if contains(node.roles, "db") ~}
+data = /srv/db
+%%{ endif ~}
+password = ${secrets.app_password}
+` + "```" + `
+
+- In scope are ` + "`" + `node` + "`" + ` (` + "`" + `name` + "`" + `, ` + "`" + `address` + "`" + `, ` + "`" + `rack` + "`" + `, ` + "`" + `tags` + "`" + `, ` + "`" + `labels` + "`" + `, ` + "`" + `roles` + "`" + `), ` + "`" + `site.name` + "`" + `, and the [secrets](security.md) of the deployment. A secret stands by itself, as above: no function,
+  condition or loop can read it, because it is put in when the file is sent to its node.
+- The functions are Terraform's, without those that read files, the time or anything else from outside: ` + "`" + `join` + "`" + `, ` + "`" + `format` + "`" + `, ` + "`" + `jsonencode` + "`" + `, ` + "`" + `yamlencode` + "`" + `, ` + "`" + `indent` + "`" + `, ` + "`" + `lookup` + "`" + `, ` + "`" + `cidrhost` + "`" + ` and so on.
+- Values of Terraform come through ` + "`" + `templatefile()` + "`" + `, which evaluates everything that is not escaped: what slipway is to evaluate is then written ` + "`" + `$${node.name}` + "`" + ` and ` + "`" + `%%%%{ if ... }` + "`" + `. A template in quotes in the configuration itself needs the same escapes.
+- An override may give another ` + "`" + `template` + "`" + `. Give the text itself as a template where an override is to replace a template by fixed content; ` + "`" + `content` + "`" + ` and ` + "`" + `template` + "`" + ` exclude each other.
+- The plan has the content: nodes whose content comes out the same are not changed, whatever changed in the template, and the same text as ` + "`" + `content` + "`" + ` is the same file. While something is unknown that a template
+  reads, the content is unknown on that node only.
+- An error of a template is one of the plan, with line and column. A template has at most 64 KiB, its result at most 1 MiB.
+- In tasks of entities each parameter is a template already, with more in scope: see [Catalog](catalog.md).
+
 `
 
 // notes are what a type says after its parameters.

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -10,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Result is what a template gives.
@@ -162,10 +164,33 @@ func (t *Template) errs(diagnostics hcl.Diagnostics, s Scope) invalid.Errors {
 		if hidden && d.Summary != tooMuch {
 			d = &hcl.Diagnostic{Severity: d.Severity, Subject: d.Subject,
 				Detail: d.Summary + "; the error is not shown in full because a sensitive value takes part"}
+		} else {
+			d = withNearestKey(d)
 		}
 		shown = append(shown, d)
 	}
 	return errorsOf(t.text, shown)
+}
+
+// withNearestKey adds to the error of a key that a map does not have which one may be meant.
+func withNearestKey(d *hcl.Diagnostic) *hcl.Diagnostic {
+	e, ok := d.Expression.(*hclsyntax.ScopeTraversalExpr)
+	if !ok || d.EvalContext == nil {
+		return d
+	}
+	for i := 1; i < len(e.Traversal); i++ {
+		of, diagnostics := e.Traversal[:i].TraverseAbs(d.EvalContext)
+		key, is := e.Traversal[i].(hcl.TraverseAttr)
+		if !is || diagnostics.HasErrors() || !of.Type().IsMapType() || of.IsMarked() || !of.IsKnown() || of.IsNull() ||
+			of.HasIndex(cty.StringVal(key.Name)).True() {
+			continue
+		}
+		near := *d
+		near.Detail = fmt.Sprintf("the map has no key %q (lookup(map, %q, \"default\") reads one that may be missing)",
+			key.Name, key.Name) + resource.Choices(key.Name, slices.Sorted(maps.Keys(of.AsValueMap())))
+		return &near
+	}
+	return d
 }
 
 // variables are those of an expression, also directly below what hides them from [hcl.Expression.Variables].

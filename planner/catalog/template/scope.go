@@ -165,20 +165,24 @@ func embedded(path string, e catalog.Embedded, given map[string]any) cty.Value {
 // unknownScope is a scope in which nothing is known but the types: with it a template is checked before there is a
 // service.
 func unknownScope(s catalog.Structure, each bool) Scope {
-	text := cty.UnknownVal(cty.String)
-	list := cty.UnknownVal(cty.List(cty.String))
-	out := Scope{map[string]cty.Value{
-		"self":    unknownStructure(s),
-		"service": cty.ObjectVal(map[string]cty.Value{"name": text}),
-		"site":    cty.ObjectVal(map[string]cty.Value{"name": text}),
-		"node": cty.ObjectVal(map[string]cty.Value{"name": text, "address": text, "rack": text, "tags": list,
-			"roles":  list,
-			"labels": cty.UnknownVal(cty.Map(cty.String))}),
-	}}
+	out := unknownNode().with("self", unknownStructure(s)).
+		with("service", cty.ObjectVal(map[string]cty.Value{"name": cty.UnknownVal(cty.String)}))
 	if each {
 		return out.withEach(cty.DynamicVal, cty.DynamicVal)
 	}
 	return out
+}
+
+// unknownNode is a scope with a node and a site of which nothing is known.
+func unknownNode() Scope {
+	text := cty.UnknownVal(cty.String)
+	list := cty.UnknownVal(cty.List(cty.String))
+	return Scope{map[string]cty.Value{
+		"site": cty.ObjectVal(map[string]cty.Value{"name": text}),
+		"node": cty.ObjectVal(map[string]cty.Value{"name": text, "address": text, "rack": text, "tags": list,
+			"roles":  list,
+			"labels": cty.UnknownVal(cty.Map(cty.String))}),
+	}}
 }
 
 func unknownStructure(s catalog.Structure) cty.Value {

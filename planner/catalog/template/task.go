@@ -216,8 +216,11 @@ func (c *compiler) reads(t *Template) invalid.Errors {
 		root := v.RootName()
 		known, ok := c.names[root]
 		switch {
+		case !ok && root == secretsVariable:
+			e.Message = notAlone
 		case !ok:
-			e.Message = fmt.Sprintf("there is no variable %q", root) + resource.Choices(root, Variables())
+			there := slices.DeleteFunc(Variables(), func(name string) bool { return c.names[name] == nil })
+			e.Message = fmt.Sprintf("there is no variable %q", root) + resource.Choices(root, there)
 			if slices.Contains(c.names["self"], root) {
 				e.Message = fmt.Sprintf("there is no variable %q; an attribute of the service is self.%s", root, root)
 			}

@@ -30,6 +30,7 @@ type Template struct {
 	text       string
 	expression hclsyntax.Expression // nil: the text is the result
 	reads      []hcl.Traversal      // what it reads of the scope
+	nodeReads  []string             // see [Template.NodeReads]
 }
 
 // Parse reads a template. The error is of type [invalid.Errors].
