@@ -205,7 +205,15 @@ type Event struct {
 	Millis int64  `json:"millis,omitempty"`
 }
 
+// Services returns the services that the task of an event belongs to.
+func (e Event) Services() []string {
+	if e.Service == "" {
+		return nil
+	}
+	return strings.Split(e.Service, ", ")
+}
+
 // Of reports whether the task of an event belongs to a service.
 func (e Event) Of(service string) bool {
-	return e.Service == service || slices.Contains(strings.Split(e.Service, ", "), service)
+	return e.Service == service || slices.Contains(e.Services(), service)
 }

@@ -227,8 +227,8 @@ func planned(p *planner.Plan, program run.Program) (events []journal.Event) {
 	for i, phase := range p.Phases {
 		var nodes []journal.NodeTasks
 		for _, t := range phase.Tasks {
-			if t.Service != "" {
-				services[t.Service]++
+			for _, service := range t.Owners() {
+				services[service]++
 			}
 			if last := len(nodes) - 1; last < 0 || nodes[last].Node != t.Node {
 				nodes = append(nodes, journal.NodeTasks{Node: t.Node})

@@ -116,8 +116,8 @@ type progress struct {
 	Waiting  int `json:"waiting"` // the rest
 }
 
-// progressOf returns the progress of each service for which the active run of a site has tasks, if a request asks for it;
-// nil without an active run.
+// progressOf returns the progress of each service for which the active run of a site has tasks, if a request asks for
+// it; nil without an active run.
 func progressOf(ctx context.Context, store *journal.Store, q query) (func(service string) *progress, error) {
 	unknown := func(string) *progress { return nil }
 	if q.number["include_deployment_progress"] == 0 {
@@ -129,7 +129,6 @@ func progressOf(ctx context.Context, store *journal.Store, q query) (func(servic
 	}
 	all := map[string]*progress{}
 	for e, err := range store.Each(ctx, runs[0].ID, 0, journal.RunStarted, journal.Planned, journal.TaskFinished) {
-		p := all[e.Service]
 		switch {
 		case err != nil:
 			return nil, err
@@ -139,14 +138,24 @@ func progressOf(ctx context.Context, store *journal.Store, q query) (func(servic
 			for _, s := range e.PlannedTasks() {
 				all[s.Node] = &progress{Total: s.Tasks, Waiting: s.Tasks}
 			}
-		case p == nil || p.Waiting == 0:
-		case e.Status == "failed":
-			p.Failed, p.Waiting = p.Failed+1, p.Waiting-1
-		case slices.Contains([]string{"changed", "unchanged", "differs"}, e.Status):
-			p.Deployed, p.Waiting = p.Deployed+1, p.Waiting-1
+		case e.Kind == journal.TaskFinished:
+			for _, service := range e.Services() {
+				all[service].count(e.Status)
+			}
 		}
 	}
 	return func(service string) *progress { return cmp.Or(all[service], &progress{}) }, nil
+}
+
+// count counts a task that ended; no progress counts none.
+func (p *progress) count(status string) {
+	switch {
+	case p == nil || p.Waiting == 0:
+	case status == "failed":
+		p.Failed, p.Waiting = p.Failed+1, p.Waiting-1
+	case slices.Contains([]string{"changed", "unchanged", "differs"}, status):
+		p.Deployed, p.Waiting = p.Deployed+1, p.Waiting-1
+	}
 }
 
 func instanceOf(site string, v services.Revision, created time.Time) instance {
