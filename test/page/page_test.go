@@ -205,7 +205,7 @@ func TestHostilePages(t *testing.T) {
 	slipway := binary(t)
 	dir := t.TempDir()
 	at := journal.Location{Path: filepath.Join(dir, ".slipway")}
-	w := hostiletest.RecordRaw(t, at)
+	w := hostiletest.Record(t, at)
 	all := func(file, pattern string) (out []string) { // each once
 		text, err := os.ReadFile(filepath.Join("../../planner/server", file))
 		if err != nil {
