@@ -72,7 +72,7 @@ var (
 )
 
 // count returns how many connections and sessions others than the looks at the log had since sshd started. It waits until
-// those connections have ended: ss tells, as sshd has a different last line for each way in which one ends. Lines are
+// those connections have ended: ss shows them, as sshd has a different last line for each way in which one ends. Lines are
 // found by the name of the program: on a busy machine, not all of them have the unit.
 func (l *sshLog) count(t *testing.T) (connections, sessions int) {
 	t.Helper()
