@@ -121,6 +121,37 @@ func TestTextEngine(t *testing.T) {
 	}
 }
 
+// Terraform that is killed in a creation leaves no state. The next plan says all the same that the run is active, or how
+// it ended, and the apply takes its outcome over.
+func TestTextEngineCreationKilled(t *testing.T) {
+	s := newCluster(t, "a", "b")
+	c := newCommandLine(t)
+	s.worker()
+	c.configure(s.engine(s.rolling("x\n", canary), ""))
+	cmd, out := c.command("apply", "-auto-approve", "-input=false", "-no-color")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	run := s.waiting()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if text := unwrapped(c.changes()); !strings.Contains(text, "Run "+run) || !strings.Contains(text, "runs cancel "+run) {
+		t.Errorf("the plan does not say that the run is active:\n%s\n%s", text, out)
+	}
+	s.companion(0, "runs", "approve", run)
+	s.await("the end of the run", func() bool { return strings.Contains(s.companion(0, "runs"), "create     succeeded") })
+	if text := unwrapped(c.changes()); !strings.Contains(text, "Run "+run) || !strings.Contains(text, "succeeded") {
+		t.Errorf("the plan does not say how the run ended:\n%s", text)
+	}
+	c.apply()
+	c.empty()
+	if text := s.companion(0, "runs"); strings.Count(text, "create     succeeded") != 1 {
+		t.Errorf("the run was not taken over, but done again:\n%s", text)
+	}
+}
+
 // A worker that is killed leaves its run to another one, which goes on from where the run was: what was approved is not
 // asked for again, and a node that failed is not tried again.
 func TestTextEngineWorkerKilled(t *testing.T) {
