@@ -72,6 +72,27 @@ func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, r
 	return false, diags
 }
 
+// warnOfHanded says what became of the last run that was handed over for a site that is not in the state.
+func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) (diags diag.Diagnostics) {
+	if d.provider.Unknown || siteName.IsUnknown() {
+		return nil
+	}
+	h, err := d.engine().LastHanded(ctx, siteName.ValueString(), "")
+	switch {
+	case err != nil:
+		diags.AddWarning("The last run is not known", err.Error())
+	case h == nil || h.Outcome.Status == engine.Destroyed:
+	case h.Active:
+		diags.AddWarning("A run is active", fmt.Sprintf("Run %s, started %s, works on the site %q, which is not in the state. "+
+			"%s.", h.Run.ID, h.Run.Started.Format(time.RFC3339), h.Run.Site, engine.Waiting(h.Run)))
+	default:
+		diags.AddWarning("A run ended without Terraform", fmt.Sprintf("Run %s of the site %q, which is not in the state, ended "+
+			"at %s: %s. When it succeeded, applying the configuration that it was started with takes its outcome over. Else the "+
+			"apply goes on from what is on the nodes.", h.Run.ID, h.Run.Site, h.Run.Ended.Format(time.RFC3339), h.Run.Status))
+	}
+	return diags
+}
+
 // lastHanded returns the last run that was handed over, unless its outcome is in the state; nil: there is none. The
 // outcome of one that has ended is brought into state and past.
 func (d *Deployment) lastHanded(ctx context.Context, from tfsdk.State, private privateReader, state *deploymentModelV1,

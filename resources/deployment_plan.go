@@ -50,6 +50,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		resp.Diagnostics.Append(d.noteReplacement(ctx, plan, *prior, desired, past, resp.Private)...)
 	} else if resp.Diagnostics.Append(refuseReplacement(ctx, req.Private)...); !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(d.warnOfTaint(plan, desired)...)
+		resp.Diagnostics.Append(d.warnOfHanded(ctx, plan.Site)...)
 	}
 	if resp.Diagnostics.HasError() {
 		return
