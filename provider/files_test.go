@@ -7,11 +7,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
-	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
-
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // built is an object of a type: the attributes given, all others null.
@@ -44,23 +40,18 @@ func TestMissingFilesOfAConnectionAreInThePlansWarnings(t *testing.T) {
 		connection map[string]tftypes.Value
 		hop        string
 		provider   []string // the attributes that the warnings of the provider name
-		node       []string // and those of a node with this connection
 	}{
 		"there":           {connection: map[string]tftypes.Value{"private_key_file": text(there), "known_hosts_file": text(there)}, hop: there},
-		"missing":         {connection: map[string]tftypes.Value{"private_key_file": text(missing)}, provider: []string{"private_key_file"}, node: []string{"private_key_file"}},
-		"a directory":     {connection: map[string]tftypes.Value{"private_key_file": text(dir)}, provider: []string{"private_key_file"}, node: []string{"private_key_file"}},
+		"missing":         {connection: map[string]tftypes.Value{"private_key_file": text(missing)}, provider: []string{"private_key_file"}},
+		"a directory":     {connection: map[string]tftypes.Value{"private_key_file": text(dir)}, provider: []string{"private_key_file"}},
 		"unknown":         {connection: map[string]tftypes.Value{"private_key_file": unknown}},
-		"of a hop":        {hop: missing, provider: []string{"bastions[0].private_key_file"}, node: []string{"private_key_file"}},
+		"of a hop":        {hop: missing, provider: []string{"bastions[0].private_key_file"}},
 		"environment":     {env: environment{"SLIPWAY_PRIVATE_KEY_FILE": missing}, provider: []string{"private_key_file"}},
 		"known hosts":     {connection: map[string]tftypes.Value{"known_hosts_file": text(missing)}, provider: []string{"known_hosts_file"}},
 		"hosts to accept": {connection: map[string]tftypes.Value{"known_hosts_file": text(missing), "host_key_policy": text("accept-new")}},
 		"policy unknown":  {connection: map[string]tftypes.Value{"known_hosts_file": text(missing), "host_key_policy": unknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, err := NewServer(t.Context(), "test", &resources.Runs{})
-			if err != nil {
-				t.Fatal(err)
-			}
 			with := func(typ tftypes.Type) tftypes.Value {
 				given := map[string]tftypes.Value{}
 				for name, v := range c.connection {
@@ -84,24 +75,6 @@ func TestMissingFilesOfAConnectionAreInThePlansWarnings(t *testing.T) {
 			for i, want := range c.provider {
 				if i < len(resp.Diagnostics) && !strings.Contains(resp.Diagnostics[i].Detail(), "connection."+want+": "+dir) {
 					t.Errorf("the provider warns %q, want it to name %s and the file", resp.Diagnostics[i].Detail(), want)
-				}
-			}
-
-			var schema resource.SchemaResponse
-			resources.NewNode().Schema(t.Context(), resource.SchemaRequest{}, &schema)
-			typ := schema.Schema.Type().TerraformType(t.Context())
-			node := built(t, typ, map[string]tftypes.Value{"name": text("n1"), "connect": with(typ.(tftypes.Object).AttributeTypes["connect"])})
-			answer, err := server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{TypeName: "slipway_node", Config: sent(t, typ, node)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(answer.Diagnostics) != len(c.node) {
-				t.Errorf("the node has %v, want warnings for %v", answer.Diagnostics, c.node)
-			}
-			for i, want := range c.node {
-				if i < len(answer.Diagnostics) && (answer.Diagnostics[i].Severity != tfprotov6.DiagnosticSeverityWarning ||
-					!strings.HasSuffix(answer.Diagnostics[i].Attribute.String(), `AttributeName("`+want+`")`) || !strings.Contains(answer.Diagnostics[i].Detail, dir)) {
-					t.Errorf("the node warns %v, want it to name %s and the file", answer.Diagnostics[i], want)
 				}
 			}
 		})

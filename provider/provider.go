@@ -115,9 +115,6 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 	}
 	connection, known, diags := p.connection(ctx, m.Connection)
 	resp.Diagnostics.Append(diags...)
-	if known {
-		resp.Diagnostics.Append(fileWarnings(connection)...)
-	}
 	databaseURL, folder, diags := p.journal(m)
 	resp.Diagnostics.Append(diags...)
 	data := resources.ProviderData{
@@ -135,6 +132,9 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 	}
 	data.Handing, more = p.handing(ctx, m, data.Journals())
 	resp.Diagnostics.Append(more...)
+	if known && data.Handing == nil { // else workers have the files
+		resp.Diagnostics.Append(resources.MissingFiles(connection)...)
+	}
 	resp.ResourceData, resp.DataSourceData = data, data.Journals()
 }
 
@@ -169,23 +169,4 @@ func (p *slipway) Resources(context.Context) []func() resource.Resource {
 
 func (p *slipway) DataSources(context.Context) []func() datasource.DataSource {
 	return datasources.All()
-}
-
-// fileWarnings warns of the files that the provider's connection names and that are missing. They are warnings, because
-// another Terraform resource may write a file in the apply, before the deployment.
-func fileWarnings(c site.Connection) (diags diag.Diagnostics) {
-	at := path.Root("connection")
-	look := func(at path.Path, file string) {
-		if file != "" {
-			diags.Append(resources.FileWarning(at, file)...)
-		}
-	}
-	look(at.AtName("private_key_file"), c.PrivateKeyFile)
-	for i, b := range c.Bastions {
-		look(at.AtName("bastions").AtListIndex(i).AtName("private_key_file"), b.PrivateKeyFile)
-	}
-	if c.HostKeyPolicy != "accept-new" { // which makes the file
-		look(at.AtName("known_hosts_file"), c.KnownHostsFile)
-	}
-	return diags
 }

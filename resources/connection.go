@@ -1,23 +1,16 @@
 package resources
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/transport"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
@@ -36,10 +29,7 @@ type ConnectionField struct {
 
 	strings  []validator.String
 	integers []validator.Int64
-	// file is whether a node's field names a file that a run needs. The provider looks for its own when it is
-	// configured, with those of the environment.
-	file bool
-	hop  bool // of a hop, which no environment variable gives
+	hop      bool // of a hop, which no environment variable gives
 }
 
 // FieldKind is the kind of value that a connection field takes.
@@ -69,7 +59,7 @@ func ConnectionFields() []ConnectionField {
 			integers: []validator.Int64{int64validator.Between(1, 65535)}},
 		{Name: "private_key", Sensitive: true, Description: "Private key, PEM text. Give either this or `private_key_file`.",
 			strings: notEmpty},
-		{Name: "private_key_file", Description: "File that holds the private key; `~` is the home directory of the user who runs Terraform.", strings: notEmpty, file: true},
+		{Name: "private_key_file", Description: "File that holds the private key; `~` is the home directory of the user who runs Terraform.", strings: notEmpty},
 		{Name: "passphrase", Sensitive: true, Description: "Passphrase of the private key.", strings: notEmpty},
 		{Name: "certificate", Description: "OpenSSH certificate that belongs to the private key, as text (the content of `id_ed25519-cert.pub`).", strings: notEmpty},
 		{Name: "agent", Kind: FlagField,
@@ -105,8 +95,7 @@ func hopFields() []ConnectionField {
 		{hop: true, Name: "user", Description: "User to log in as." + ofConnection, strings: notEmpty},
 		{hop: true, Name: "private_key", Sensitive: true, Description: "Private key, PEM text. Give either this or `private_key_file`." +
 			ofConnection, strings: notEmpty},
-		{hop: true, Name: "private_key_file", Description: "File that holds the private key." + ofConnection, strings: notEmpty,
-			file: true},
+		{hop: true, Name: "private_key_file", Description: "File that holds the private key." + ofConnection, strings: notEmpty},
 	}
 }
 
@@ -161,8 +150,6 @@ func connectionAttributes(fields []ConnectionField, ofProvider bool) map[string]
 				Validators: validators}
 			attributes[f.Name] = movedAttribute(values.Join(nodeCredentials, f.Name))
 			continue
-		case f.file:
-			validators = append(slices.Clone(validators), presentFile())
 		}
 		if !ofProvider {
 			either = eitherKey(nodeCredentials)
@@ -228,24 +215,4 @@ func eitherKey(secrets string) []validator.Object {
 // lines accepts a list of texts without empty ones.
 func lines() []validator.List {
 	return []validator.List{listvalidator.NoNullValues(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))}
-}
-
-// FileWarning warns of a file of a connection that is missing.
-func FileWarning(at path.Path, file string) (diags diag.Diagnostics) {
-	if err := transport.CheckFile(file); err != nil {
-		diags.AddAttributeWarning(at, "File of a connection cannot be read",
-			fmt.Sprintf("%s: %v. No node is reached with it as it is: correct the path, or write the file. %s", at, err,
-				engine.WrittenBefore))
-	}
-	return diags
-}
-
-// presentFile warns of a file that is missing.
-func presentFile() validator.String {
-	return rule{text: "the name of a file", check: func(_ context.Context, at path.Path, v attr.Value) diag.Diagnostics {
-		if file := textOf(v); file != "" {
-			return FileWarning(at, file)
-		}
-		return nil
-	}}
 }

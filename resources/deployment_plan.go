@@ -88,9 +88,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if !d.provider.Unknown {
-		resp.Diagnostics.Append(messages(w.MissingKnownHosts(d.provider.Connection))...)
-	}
+	resp.Diagnostics.Append(d.missingFiles(w)...)
 	if prior != nil {
 		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w.Losses(), false)...)
 		resp.Diagnostics.Append(messages(w.ReachedOtherwise())...)
@@ -99,6 +97,17 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		resp.Diagnostics.AddAttributeWarning(path.Root("nodes"), "Nodes that left the site are torn down",
 			"on_destroy = \"retain\" keeps nodes as they are when the whole deployment is destroyed. A node that is taken out of nodes is torn down all the same.")
 	}
+}
+
+// MissingFiles warns of the files that the provider's connection names and that are missing.
+func MissingFiles(c site.Connection) diag.Diagnostics { return messages(engine.MissingDefaultFiles(c)) }
+
+// missingFiles warns of files that connections of nodes name and that are missing, unless workers have them.
+func (d *Deployment) missingFiles(w *engine.Planned) diag.Diagnostics {
+	if d.provider.Unknown || d.provider.Handing != nil {
+		return nil
+	}
+	return messages(w.MissingFiles(d.provider.Connection))
 }
 
 // work plans. known is false, and there is no plan, when the site is not wholly known. lacks is what the part of a site
@@ -244,6 +253,7 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	if !known {
 		return messages(engine.Unplanned(lacks, past, ""))
 	}
+	diags.Append(d.missingFiles(w)...)
 	p := w.Part(lacks, past)
 	switch ends := w.Site.Ends(); {
 	case ends && len(prior.drift()) > 0:

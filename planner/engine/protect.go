@@ -10,7 +10,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
-	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
 // Protect is what one plan of a deployment may take away.
@@ -207,28 +206,4 @@ func way(n site.Node) string {
 		return c.User + "@" + n.Place()
 	}
 	return n.Place()
-}
-
-// WrittenBefore is the end of a warning of a file that is missing.
-const WrittenBefore = "Nothing needs to be done where another resource of this configuration writes it before the deployment."
-
-// MissingKnownHosts warns of the files of known hosts that nodes name themselves and that are missing. Whether slipway
-// makes a file depends on the policy that counts for the node. defaults are looked at when the provider is configured.
-func (p *Planned) MissingKnownHosts(defaults site.Connection) (m Messages) {
-	missing := map[string]error{}
-	for _, n := range p.Site.Nodes {
-		c := n.Connection
-		own := c.Transport != "local" && c.KnownHostsFile != defaults.KnownHostsFile
-		if own && c.KnownHostsFile != "" && c.HostKeyPolicy != "accept-new" {
-			if err := transport.CheckFile(c.KnownHostsFile); err != nil {
-				missing[n.Name] = fmt.Errorf("connect.known_hosts_file: %w", err)
-			}
-		}
-	}
-	if len(missing) > 0 {
-		m = append(m, &Message{Warning: true, Attribute: "nodes", Summary: "File of a connection cannot be read",
-			Detail: Reasons(missing) + "These nodes are not reached as it is: correct the path, or write the file. " +
-				WrittenBefore})
-	}
-	return m
 }

@@ -1,7 +1,10 @@
 package site
 
-import "cmp"
-import "slices"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Over returns the connection that counts for a node: c where c says something, else defaults, attribute by attribute.
 //
@@ -42,6 +45,33 @@ func (c Connection) Over(defaults Connection) Connection {
 	out.Agent = clonePointer(out.Agent)
 	out.Sudo = clonePointer(out.Sudo)
 	return out
+}
+
+// ConnectionFile is a file that a connection names, on the controller.
+type ConnectionFile struct {
+	Attribute string // of the connection, such as bastions[0].private_key_file
+	Name      string // as it was written; ~/ is the home directory of the user who runs slipway
+}
+
+// Files returns the files that must be there for a node to be reached. A local node needs none, and accept-new makes
+// that of the known hosts.
+func (c Connection) Files() (files []ConnectionFile) {
+	if c.Transport == "local" {
+		return nil
+	}
+	add := func(attribute, name string) {
+		if name != "" {
+			files = append(files, ConnectionFile{attribute, name})
+		}
+	}
+	add("private_key_file", c.PrivateKeyFile)
+	if c.HostKeyPolicy != "accept-new" {
+		add("known_hosts_file", c.KnownHostsFile)
+	}
+	for i, b := range c.Bastions {
+		add(fmt.Sprintf("bastions[%d].private_key_file", i), b.PrivateKeyFile)
+	}
+	return files
 }
 
 // namesKey reports whether c says where a key comes from.
