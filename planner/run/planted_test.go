@@ -63,6 +63,8 @@ var planted = []struct{ name, file, before, after string }{
 	{"a callback runs without the lock", "call.go", "(ch.unlocking || !m.locked[s.Node]) && !ch.opened", "ch.unlocking && !ch.opened"},
 	{"a critical group that failed is a warning", "run.go", "case r.CriticalFailed || m.worst == StatusFailed:",
 		"case m.worst == StatusFailed:"},
+	{"a run waits without end", "window.go", "	at, _ := m.opens(group)\n	if !at.After(m.at) ||",
+		"	at := m.at.Add(time.Minute)\n	if !at.After(m.at) ||"},
 }
 
 // TestPlanted checks that 100,000 random runs find each of the planted defects.
