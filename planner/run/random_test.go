@@ -674,6 +674,10 @@ func randomWindow(r *rand.Rand, windows map[string][]site.Interval, group string
 // violation is a rule that a run broke.
 type violation string
 
+// mostEvents is how many events a run may take. Of 20,000 runs, the longest takes fewer than 300: one that takes more
+// than this does not end.
+const mostEvents = 2000
+
 // play runs a scenario, counts kinds of events and commands, and checks the rules after every event. It returns the
 // events, and the rule that was broken, if one was.
 func (sc scenario) play(kinds map[string]int) (trace []string, broken violation) {
@@ -691,6 +695,9 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 	w.begin(program)
 	m, again, crash := New(program), New(program), w.r.IntN(100)
 	for e := (Event{Kind: Begin}); ; e = w.event() {
+		if len(trace) == mostEvents {
+			return trace, violation(fmt.Sprintf("the run is not over after %d events", mostEvents))
+		}
 		trace = append(trace, strings.TrimSpace(fmt.Sprint(e.Kind, " ", w.ended, " ", e.Result.Outcome, " ", e.Result.Lock)))
 		kinds["event "+string(e.Kind)]++
 		commands := m.Handle(e, w.clock)
