@@ -940,3 +940,24 @@ func TestTextLimit(t *testing.T) {
 		c.refused(configuration("y\n", limit, "a", "b"), want)
 	}
 }
+
+// A number that is no whole one, where one is wanted, is one error that names the attribute.
+func TestTextWholeNumbers(t *testing.T) {
+	s := newSandbox(t, "a")
+	c := newCommandLine(t)
+	motd := files("motd", map[string]string{"/etc/motd": "x\n"})
+	config := func(more string) string { return s.config([]string{"a"}, []string{"motd"}, motd, more) }
+	group := func(rolling string) string {
+		return config("") + "resource \"slipway_group\" \"g\" {\n  name = \"g\"\n  critical = true\n  selectors = []\n" + rolling + "\n}\n"
+	}
+	for want, wrong := range map[string]string{
+		"Invalid value of parallelism with slipway_deployment.test":           config("  parallelism = 1.5"),
+		"1.5 is not a whole number; give one, such as 1.":                     config("  parallel_groups = 1.5"),
+		"Invalid value of failure_budget.nodes with":                          config("  failure_budget = { nodes = 0.5 }"),
+		`Invalid value of approved_batches["g"] with`:                         config("  approved_batches = { g = 1.5 }"),
+		"is too large; give a whole number of at most 9223372036854775807.":   config("  parallelism = 1e30"),
+		"Invalid value of rolling.health_check.retries with slipway_group.g,": group("  rolling = { health_check = { command = \"works\", retries = 2.5 } }"),
+	} {
+		c.refused(wrong, want)
+	}
+}
