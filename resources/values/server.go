@@ -27,6 +27,9 @@ type server struct {
 	Server
 	opaque map[string]attributes // by resource type
 	forms  map[string]form       // by resource type
+	// the configurations of the provider, and of data sources by type
+	provider tftypes.Type
+	data     map[string]tftypes.Type
 }
 
 // form says how the state of a resource is saved today.
@@ -41,7 +44,8 @@ func NewServer(ctx context.Context, p provider.Provider) (Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("the plugin framework serves a %T, which lacks calls of the protocol", inner)
 	}
-	s := &server{Server: inner, opaque: opaqueAttributes(ctx, p), forms: map[string]form{}}
+	s := &server{Server: inner, opaque: opaqueAttributes(ctx, p), forms: map[string]form{},
+		data: map[string]tftypes.Type{}}
 	all, err := s.GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		return nil, err
@@ -49,6 +53,10 @@ func NewServer(ctx context.Context, p provider.Provider) (Server, error) {
 	for name, declared := range all.ResourceSchemas {
 		s.forms[name] = form{declared.Version, declared.ValueType()}
 	}
+	for name, declared := range all.DataSourceSchemas {
+		s.data[name] = declared.ValueType()
+	}
+	s.provider = all.Provider.ValueType()
 	return s, nil
 }
 
@@ -142,18 +150,43 @@ func visible(of []*tfprotov6.Diagnostic) {
 	}
 }
 
-// ValidateResourceConfig wraps the configuration.
+// ValidateProviderConfig refuses numbers that are not whole.
+func (s *server) ValidateProviderConfig(ctx context.Context,
+	req *tfprotov6.ValidateProviderConfigRequest) (*tfprotov6.ValidateProviderConfigResponse, error) {
+	r := *req
+	return validated(ctx, s.provider, &r, &r.Config, s.Server.ValidateProviderConfig,
+		func(resp *tfprotov6.ValidateProviderConfigResponse) *[]*tfprotov6.Diagnostic {
+			return &resp.Diagnostics
+		})
+}
+
+// ValidateDataResourceConfig refuses numbers that are not whole.
+func (s *server) ValidateDataResourceConfig(ctx context.Context,
+	req *tfprotov6.ValidateDataResourceConfigRequest) (*tfprotov6.ValidateDataResourceConfigResponse, error) {
+	r := *req
+	return validated(ctx, s.data[req.TypeName], &r, &r.Config, s.Server.ValidateDataResourceConfig,
+		func(resp *tfprotov6.ValidateDataResourceConfigResponse) *[]*tfprotov6.Diagnostic {
+			return &resp.Diagnostics
+		})
+}
+
+// ValidateResourceConfig wraps the configuration, and refuses numbers that are not whole.
 func (s *server) ValidateResourceConfig(ctx context.Context,
+	req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
+	r := *req
+	return validated(ctx, s.forms[req.TypeName].typ, &r, &r.Config, s.validateWrapped,
+		func(resp *tfprotov6.ValidateResourceConfigResponse) *[]*tfprotov6.Diagnostic {
+			return &resp.Diagnostics
+		})
+}
+
+func (s *server) validateWrapped(ctx context.Context,
 	req *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
 	r := *req
 	if err := s.change(req.TypeName, wrap, &r.Config); err != nil {
 		return nil, err
 	}
-	resp, err := s.Server.ValidateResourceConfig(ctx, &r)
-	if err == nil {
-		visible(resp.Diagnostics)
-	}
-	return resp, err
+	return s.Server.ValidateResourceConfig(ctx, &r)
 }
 
 // UpgradeResourceState returns a saved state of the schema of today as it is: Terraform reads what it wrote. It wraps
