@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -202,7 +203,7 @@ func (g Group) title() string {
 // then returns what follows each batch.
 func then(r *site.Rolling) (out []string) {
 	if r.HealthCheck != nil {
-		out = append(out, "health check `"+cut(r.HealthCheck.Command)+"`")
+		out = append(out, "health check `"+cut(r.HealthCheck.Command)+"`"+limits(r.HealthCheck))
 	}
 	if r.Soak > 0 {
 		out = append(out, "soak "+r.Soak.String())
@@ -214,4 +215,20 @@ func then(r *site.Rolling) (out []string) {
 		out = append(out, "puts back what it changed if it fails")
 	}
 	return out
+}
+
+// limits says how a health check differs from one that is run once, within the default time: ` (timeout 5s, retries 3,
+// interval 10s)`.
+func limits(h *site.HealthCheck) string {
+	var out []string
+	if h.Timeout > 0 {
+		out = append(out, "timeout "+h.Timeout.String())
+	}
+	if h.Retries > 0 {
+		out = append(out, fmt.Sprintf("retries %d, interval %s", h.Retries, cmp.Or(h.Interval, site.DefaultCheckInterval)))
+	}
+	if out == nil {
+		return ""
+	}
+	return " (" + strings.Join(out, ", ") + ")"
 }

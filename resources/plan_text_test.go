@@ -589,8 +589,8 @@ func TestTextBatches(t *testing.T) {
 	prepare := "all (critical): prepare 4 nodes (a, b, c, d); no further batch is started once one has failed"
 	c.configure(config(`batches = ["1", "10%", "100%"], soak = "1s", health_check = { command = "works", timeout = "5s", retries = 2, interval = "2s" }`))
 	c.shows(c.changes(), 1, []string{prepare,
-		"all (critical): batch 1 of 2: 1 node (a), then health check `works`, soak 1s, health check",
-		"all (critical): batch 2 of 2: 3 nodes (b, c, d), then health check `works`, soak 1s, health check",
+		"all (critical): batch 1 of 2: 1 node (a), then health check `works` (timeout 5s, retries 2, interval 2s), soak 1s, health check",
+		"all (critical): batch 2 of 2: 3 nodes (b, c, d), then health check `works` (timeout 5s, retries 2, interval 2s), soak 1s, health check",
 		"all (critical): each batch: node phase, 2 nodes at a time: 4 changes on 4 nodes: create file[/etc/app] on 4",
 	}, "a", "b", "c", "d")
 	text := strings.Join(strings.Fields(c.failingApply()), " ") // commands cannot be run in a sandbox
