@@ -91,3 +91,33 @@ func TestBracketsAreNeverPort22(t *testing.T) {
 		}
 	}
 }
+
+// Host names have no case: a key that known_hosts has for the host in another spelling is that host's (ssh(1) and
+// match_hostname of OpenSSH lower both), and accept-new must not trust another one.
+func TestTheCaseOfAHostDoesNotCount(t *testing.T) {
+	key := sshtest.NewKey(t).PublicKey()
+	for _, test := range []struct {
+		pattern, address string
+		known            bool
+	}{
+		{"web1", "WEB1:22", true},
+		{"WEB1", "web1:22", true},
+		{"*.Example", "a.example:22", true},
+		{"2001:DB8::1", "[2001:db8::1]:22", true},
+		{"*,!WEB1", "web1:22", false},
+		{"[WEB1]:2222", "web1:2222", true},
+		{"*,![WEB1]:2222", "web1:2222", false},
+		{knownhosts.HashHostname("web1"), "WEB1:22", true},
+		{knownhosts.HashHostname("[web1]:2222"), "WEB1:2222", true},
+	} {
+		h := hostKeys{lines: []string{line(t, test.pattern, key)}}
+		db, err := h.read(test.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.lookup(test.address)
+		if err != nil || len(got.keys) > 0 != test.known {
+			t.Errorf("%s, %s: %d keys, error %v; want known = %t", test.pattern, test.address, len(got.keys), err, test.known)
+		}
+	}
+}
