@@ -81,7 +81,7 @@ func (h *hostKeys) read(address string) (*database, error) {
 	db := &database{origin: map[int]string{}, authors: map[int]bool{}, foreign: map[int]bool{}}
 	var lines []string
 	add := func(line, origin string) {
-		lines = append(lines, withPort(line, knownhosts.Normalize(address)))
+		lines = append(lines, withPort(line, knownhosts.Normalize(strings.ToLower(address))))
 		db.origin[len(lines)] = origin
 		db.authors[len(lines)] = strings.HasPrefix(line, "@cert-authority")
 	}
@@ -110,8 +110,11 @@ func (h *hostKeys) read(address string) (*database, error) {
 			add(line, origin)
 		}
 	}
-	var err error
-	if db.check, err = newCallback(lines...); err == nil {
+	check, err := newCallback(lines...)
+	if err == nil {
+		db.check = func(address string, remote net.Addr, key ssh.PublicKey) error {
+			return check(strings.ToLower(address), remote, key)
+		}
 		return db, nil
 	}
 	for i, line := range lines { // the library names a temporary file: find the line itself
@@ -122,10 +125,11 @@ func (h *hostKeys) read(address string) (*database, error) {
 	return nil, h.config(err, "known hosts cannot be read: %v", err)
 }
 
-// withPort makes the library match the patterns of a line with the host of a connection as OpenSSH does, by its text in
-// known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). That is `[host]:port`, and `host` on port 22: the library matches
-// a pattern without a port with port 22 only, and `[host]:22` with port 22. A host on another port is added to the
-// patterns that match it; on port 22, patterns with that port are left out, and a line without another is empty.
+// withPort makes the library match the patterns of a line, whatever their case, with the host of a connection, which is
+// in lower case, as OpenSSH does: by its text in known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). That is
+// `[host]:port`, and `host` on port 22: the library matches a pattern without a port with port 22 only, and `[host]:22`
+// with port 22. A host on another port is added to the patterns that match it; on port 22, patterns with that port are
+// left out, and a line without another is empty.
 func withPort(line, host string) string {
 	fields := strings.Fields(line)
 	at := 0
@@ -134,6 +138,9 @@ func withPort(line, host string) string {
 	}
 	if line == "" || line[0] == '#' || len(fields) <= at {
 		return line
+	}
+	if !strings.HasPrefix(fields[at], "|") { // a hash
+		fields[at] = strings.ToLower(fields[at])
 	}
 	patterns := strings.Split(fields[at], ",")
 	if !strings.HasPrefix(host, "[") {
@@ -149,7 +156,7 @@ func withPort(line, host string) string {
 	}
 	for _, p := range patterns {
 		pattern, negated := strings.CutPrefix(p, "!")
-		if pattern == host || !matches(strings.ToLower(pattern), strings.ToLower(host)) {
+		if pattern == host || !matches(pattern, host) {
 			continue
 		}
 		if negated {
