@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
@@ -169,6 +171,17 @@ func TestOnlyTheHelperIsExecuted(t *testing.T) {
 		{"sticky directory", private, func(n *node, _ string) { chmod(n, n.home, 0o777|os.ModeSticky) }, []string{"drwxrwxrwt"}},
 		{"directory of another user", private, func(n *node, _ string) { chown(n, n.home) }, []string{"4711"}},
 		{"parent that others may write", private, func(n *node, _ string) { chmod(n, filepath.Dir(n.home), 0o777) }, []string{"/lib", "drwxrwxrwx"}},
+		{"parent that another user may write by its access list", private, func(n *node, _ string) {
+			// user::rwx, user:4711:rwx, group::r-x, mask::rwx, other::r-x
+			const list = "\x02\x00\x00\x00\x01\x00\x07\x00\xff\xff\xff\xff\x02\x00\x07\x00\x67\x12\x00\x00" +
+				"\x04\x00\x05\x00\xff\xff\xff\xff\x10\x00\x07\x00\xff\xff\xff\xff\x20\x00\x05\x00\xff\xff\xff\xff"
+			err := unix.Setxattr(filepath.Dir(n.home), "system.posix_acl_access", []byte(list), 0)
+			if errors.Is(err, unix.ENOTSUP) {
+				n.t.Skip("NOT TESTED: the file system of temporary files knows no access lists")
+			} else if err != nil {
+				n.t.Fatal(err)
+			}
+		}, []string{"/lib", "drwxrwxr-x+"}},
 		{"parent of another user", private, func(n *node, _ string) { chown(n, filepath.Dir(n.home)) }, []string{"/lib", "4711"}},
 		{"directory in its place", private, func(n *node, file string) {
 			if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil {
