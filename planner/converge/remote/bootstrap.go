@@ -62,9 +62,10 @@ func (h Helpers) command(mark string, sudo bool, prompt string) string {
 // without backslashes, `!` and single quotes.
 //
 // It executes nothing that another user could have put there: the directory is not a link, it and all above it belong
-// to root and are not writable for others (above it, sticky directories and the group root may be), and a helper that
-// is there has the right owner, mode and digest. One that has not, or that cannot be checked, for want of sha256sum, is
-// sent again. Before it is started again in the same session, all but the digest is checked again.
+// to root and are not writable for others (above it, sticky directories and the group root may be, the latter unless ls
+// shows an access list, which that of busybox does not), and a helper that is there has the right owner, mode and
+// digest. One that has not, or that cannot be checked, for want of sha256sum, is sent again. Before it is started again
+// in the same session, all but the digest is checked again.
 func (h Helpers) bootstrap(mark string) string {
 	var arms strings.Builder
 	for _, platform := range h.Platforms() {
@@ -99,7 +100,9 @@ func (h Helpers) bootstrap(mark string) string {
 		`look() { ls -ldn "$@" 2>&1 | { b=; k=; o=; while read -r m l u g r; do ` +
 			`case "$r" in *" $f"|*" $f -> "*) case "$m:$u" in -????-??-*:0) o=-;; esac; continue;; ` +
 			`*" $d") case "$m:$u" in d????-??-*:0) k="d$k"; continue;; esac;; ` +
-			`*) case "$m:$u:$g" in d????????[tT]*:0:*|d???????-*:0:0|d????-??-*:0:*) k="d$k"; continue;; esac;; esac; ` +
+			`*) case "$m:$u:$g" in d????????[tT]*:0:*|d????-??-*:0:*) k="d$k"; continue;; ` +
+			// With an access list, which ls shows as +, the bits of the group are those of the list's mask.
+			`*+:*) ;; d???????-*:0:0) k="d$k"; continue;; esac;; esac; ` +
 			`b="$b$m $l $u $g $r; "; done; echo "${b:-$k$o}"; }; }`,
 		`o=$(look "$@")`,
 		`case "$o" in "$k"|"$k-") ;; *) fail not_ours "${o%; }";; esac`,

@@ -194,8 +194,15 @@ func dirTrusted(dir int) bool {
 	if st.Mode&unix.S_ISVTX != 0 && hardlinksProtected() {
 		return true
 	}
-	byGroup := st.Mode&unix.S_IWGRP != 0 && st.Gid != 0 && int(st.Gid) != os.Getegid()
+	byGroup := st.Mode&unix.S_IWGRP != 0 && (st.Gid != 0 && int(st.Gid) != os.Getegid() || hasAccessList(dir))
 	return !byGroup && st.Mode&unix.S_IWOTH == 0
+}
+
+// hasAccessList reports whether an open directory has, or may have, an access list. The bits of its group are then the
+// mask of all whom the list names.
+func hasAccessList(dir int) bool {
+	_, err := unix.Getxattr("/proc/self/fd/"+strconv.Itoa(dir), "system.posix_acl_access", nil)
+	return !errors.Is(err, unix.ENODATA) && !errors.Is(err, unix.ENOTSUP)
 }
 
 // hardlinksProtected reports whether users can give a second name only to files that they may read and write. It is
