@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -19,18 +20,22 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
-// same plays the site with simulate and with a run, in which the given nodes fail, and checks that both report and
-// record the same, times and reasons of nodes aside. The run is that of the in-process executor on sandbox nodes, or of
-// scripted nodes where a group locks its nodes: a sandbox runs no commands, so every health check fails there. So is one
-// that waits for a maintenance window, by a clock that waits for nobody. What asks for approval gets it at once.
+// same plays the site with simulate and with a run, in which the given nodes fail, or have another result, and checks
+// that both report and record the same, times and reasons of nodes aside. The run is that of the in-process executor on
+// sandbox nodes, or of scripted nodes where a group locks its nodes: a sandbox runs no commands, so every health check
+// fails there. So is one in which sessions are lost or guard what they change, and one that waits for a maintenance
+// window, by a clock that waits for nobody. What asks for approval gets it at once. A guard is a matter of one session:
+// to the machine, a change that was put back is one that failed.
 //
-//	same [PHASE:NODE ...]
+//	same [PHASE:NODE[=RESULT] ...]
 func same(ts *testscript.TestScript, _ bool, args []string) {
 	s := on(ts)
-	outcomes := simulate.Outcomes{}
+	outcomes, lost := simulate.Outcomes{}, false
 	for _, arg := range args {
 		phase, node, _ := strings.Cut(arg, ":")
-		outcomes.Add(simulate.Phase(phase), node, simulate.Failure)
+		node, result, _ := strings.Cut(node, "=")
+		outcomes.Add(simulate.Phase(phase), node, cmp.Or(simulate.Result(result), simulate.Failure))
+		lost = lost || strings.HasPrefix(result, "lost")
 	}
 	simulated, err := simulate.New(s.site, outcomes, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // when bubbles begin
 	ts.Check(err)
@@ -40,7 +45,7 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 		o.Decisions = &approver{diary: s.diary}
 		report, err = rollout.Run(ctx, s.site, s.plan, o)
 	}
-	if slices.ContainsFunc(s.site.Groups, func(g site.Group) bool {
+	if lost || len(s.fake.faults) > 0 || slices.ContainsFunc(s.site.Groups, func(g site.Group) bool {
 		return g.Rolling != nil && g.Rolling.Lock != "" || g.Maintenance != nil
 	}) {
 		kinds := map[simulate.Phase]string{simulate.Prepare: preparing, simulate.Deploy: deploying,
@@ -48,8 +53,9 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 		faults := map[simulate.Phase]string{simulate.Prepare: "needs", simulate.Deploy: "item",
 			simulate.HealthCheck: "unhealthy", simulate.Restore: "item"}
 		for phase, nodes := range outcomes {
-			for node := range nodes {
-				s.fake.faults[at{node, kinds[phase]}] = faults[phase]
+			for node, result := range nodes {
+				fault := map[simulate.Result]string{"lost": "early", "lost_once": "early1"}[result]
+				s.fake.faults[at{node, kinds[phase]}] = cmp.Or(fault, faults[phase])
 			}
 		}
 		s.bubble(nil, execute)
@@ -86,7 +92,11 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 		slices.Sort(in.Nodes)
 		reported.Nodes = append(reported.Nodes, in)
 	}
-	if string(report.Status) != string(simulated.Status) || reported.String() != simulated.Report.String() {
+	status := simulated.Status
+	if status == simulate.Limited { // of the engine, which knows the limit
+		status = simulate.Succeeded
+	}
+	if string(report.Status) != string(status) || reported.String() != simulated.Report.String() {
 		ts.Fatalf("simulated: %s\n%s\nrun: %s\n%s\n%s", simulated.Status, simulated.Report, report.Status, reported, report)
 	}
 	var foreseen, recorded []string
@@ -104,6 +114,9 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 		if e.Kind == journal.Paused || strings.HasPrefix(e.Message, "the maintenance window is closed") {
 			why, _, _ := strings.Cut(e.Message, ": terraform-provider-slipway")
 			recorded = append(recorded, line("pause", 0, e.Group, "", "", why))
+		}
+		if strings.HasPrefix(e.Message, "the session was lost before it started anything, and is tried again") {
+			recorded = append(recorded, line(string(run.Retry), e.Phase, e.Group, e.Node, "", ""))
 		}
 		switch run.CommandKind(e.Kind) {
 		case run.PhaseStarted, run.PhaseFinished, run.GroupFinished:

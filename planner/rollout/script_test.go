@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //
 //	model FILE                      a fresh site: nodes, groups and what there is to do (YAML); seed.yaml is seed 001's example
 //	tasks FILE                      replaces the plan's phases (YAML, see phaseDocument)
-//	same [PHASE:NODE ...]           plays the site with simulate and with a run, in which these fail, and compares them
+//	same [PHASE:NODE[=RESULT] ...]  plays the site with simulate and with a run, in which these fail, and compares them
 //	fail NODE FAULT [KIND]          KIND: prepare, deploy (default), teardown, check, lock, unlock; FAULT: see faulty.Converge
 //	fail journal N                  the N-th event cannot be recorded
 //	fail callback NAME[@NODE] WHY   it fails; WHY "hang": it never ends by itself
@@ -206,7 +206,8 @@ type document struct {
 		Maintenance    *site.Maintenance
 	}
 	Approval string
-	MayFail  *int `yaml:"may_fail"` // the failure budget
+	MayFail  *int     `yaml:"may_fail"` // the failure budget
+	Limit    []string // the nodes that the plan covers
 	Departed []string
 	Lost     []string // departed, and nobody knows how to reach them
 	Second   bool     // a second phase after the first
@@ -224,7 +225,7 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 	idle := map[string]bool{}
 	for _, n := range doc.Nodes {
 		s.site.Nodes = append(s.site.Nodes, site.Node{Name: n.Name, Rack: n.Rack, Tags: n.Tags})
-		idle[n.Name] = n.Idle
+		idle[n.Name] = n.Idle || doc.Limit != nil && !slices.Contains(doc.Limit, n.Name)
 	}
 	for _, g := range doc.Groups {
 		group := site.Group{
@@ -266,6 +267,17 @@ func model(ts *testscript.TestScript, _ bool, args []string) {
 		for _, given := range doc.Groups {
 			if given.Name == g.Name {
 				plan.Groups[i].Unlocked, plan.Groups[i].Order = given.Spared, given.Order
+			}
+		}
+	}
+	if doc.Limit != nil {
+		s.site.Limit, plan.Within = &site.Limit{Nodes: doc.Limit}, map[string]bool{}
+		for _, n := range doc.Limit {
+			plan.Within[n] = true
+		}
+		for _, n := range s.site.Nodes {
+			if plan.Outside(n.Name) {
+				plan.Waiting = append(plan.Waiting, n.Name)
 			}
 		}
 	}
