@@ -215,7 +215,7 @@ func (f *outcomeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.at, "at", "",
 		"`TIME` at which the run starts, for maintenance windows, such as 2026-03-28T20:00:00Z; default: now")
 	cmd.Flags().StringVar(&f.file, "outcomes", "",
-		"YAML file with the outcomes: phase: {node: success|failure|timeout}, the phases being prepare, deploy, health_check and restore")
+		"YAML file with the outcomes: phase: {node: success|failure|timeout|lost|lost_once}, the phases being prepare, deploy, health_check and restore")
 	cmd.Flags().StringArrayVar(&f.fail, "fail", nil,
 		"node that fails, as NODE or NODE:prepare (it does not answer) or NODE:deploy (a task fails) or NODE:health_check or NODE:restore (it is not put back); may be repeated")
 	cmd.Flags().StringArrayVar(&f.timeout, "timeout", nil,

@@ -47,10 +47,15 @@ const (
 	Success Result = "success"
 	Failure Result = "failure"
 	Timeout Result = "timeout"
+
+	// The session is lost before it started anything, each time that it is tried, so that its node fails in the end; or
+	// the first time only.
+	Lost     Result = "lost"
+	LostOnce Result = "lost_once"
 )
 
 // Results returns all of them.
-func Results() []Result { return []Result{Success, Failure, Timeout} }
+func Results() []Result { return []Result{Success, Failure, Timeout, Lost, LostOnce} }
 
 // Outcomes are the scripted results: phase -> node -> result. A missing result is a success.
 type Outcomes map[Phase]map[string]Result
@@ -118,7 +123,8 @@ type Run struct {
 	Awaits  string          `json:"awaits,omitempty"`
 	Outside []string        `json:"outside,omitempty"` // nodes outside of the limit of the site, which stay as they are
 	Report  strategy.Report `json:"report"`
-	Events  []run.Command   `json:"-"` // what a run records: phases, nodes and groups that started or finished
+	// Events are what a run records: phases, nodes and groups that started or finished, and sessions that are tried again.
+	Events []run.Command `json:"-"`
 }
 
 // New simulates the first run on a site, at a time: every node of a group has changes, of which a limit of the site
@@ -249,12 +255,19 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 	var approved []run.Event       // by nobody, and at once
 	var wake time.Time             // of the timer; zero: it is not set
 	var ending, late []run.Command // sessions that run
+	lost := map[run.ID]run.Command{}
 	commands := m.Handle(run.Event{Kind: run.Begin}, clock)
 	for {
 		for _, c := range commands {
 			switch c.Kind {
-			case run.PhaseStarted, run.PhaseFinished, run.NodeFinished, run.GroupFinished:
+			case run.PhaseStarted, run.PhaseFinished, run.NodeFinished, run.GroupFinished, run.Retry:
 				events = append(events, c)
+			case run.Settle: // it is not tried again
+				c = lost[c.ID]
+				if c.Session.Kind != run.Rollback {
+					steps[c.Group][Phase(c.Call)].take(c.Node, Failure)
+				}
+				ending = append(ending, c)
 			case run.Finish:
 				return steps, pauses, c.Report, events
 			case run.Wake:
@@ -295,7 +308,12 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 		}
 		c := ending[0]
 		ending = ending[1:]
-		commands = m.Handle(run.Event{Kind: run.Ended, ID: c.ID, Result: o.result(c)}, clock)
+		e := run.Event{Kind: run.Ended, ID: c.ID, Result: o.result(c)}
+		if _, again := lost[c.ID]; !again && o.loses(c) {
+			lost[c.ID] = c
+			e = run.Event{Kind: run.Lost, ID: c.ID}
+		}
+		commands = m.Handle(e, clock)
 	}
 }
 
@@ -311,6 +329,12 @@ func (o Outcomes) of(c run.Command) Result {
 	return o[Phase(c.Call)][c.Node]
 }
 
+// loses reports whether a session is lost before it starts anything.
+func (o Outcomes) loses(c run.Command) bool {
+	scripted := o.of(c)
+	return c.ID.Purpose == run.Work && (scripted == Lost || scripted == LostOnce && c.ID.Attempt == 1)
+}
+
 // result is how a session ends.
 func (o Outcomes) result(c run.Command) run.Result {
 	r := run.Result{Outcome: run.Succeeded, Sent: true}
@@ -319,7 +343,7 @@ func (o Outcomes) result(c run.Command) run.Result {
 	case c.ID.Purpose != run.Work:
 	case scripted == Timeout:
 		r.Outcome, r.Err = run.Failed, c.Limit
-	case scripted == Failure:
+	case scripted == Failure, scripted == Lost:
 		r.Outcome, r.Err = run.Failed, errFailed
 	}
 	switch {
