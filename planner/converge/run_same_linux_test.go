@@ -18,15 +18,19 @@ func TestOneFileByTwoPaths(t *testing.T) {
 	content := func(text string) resource.Parameters { return resource.Parameters{"content": text} }
 	for name, tt := range map[string]struct {
 		link  bool // it is there before the run
+		has   int  // the index of the item that has the file of the last one
 		items []Item
 	}{
-		"a link that is there": {true, []Item{managed(t, "file", "/real/f", content("1")), managed(t, "file", "/alias/f", content("2"))}},
-		"a link that the run makes": {false, []Item{managed(t, "file", "/real/f", content("1")),
+		"a link that is there": {true, 0, []Item{managed(t, "file", "/real/f", content("1")), managed(t, "file", "/alias/f", content("2"))}},
+		"a link that the run makes": {false, 0, []Item{managed(t, "file", "/real/f", content("1")),
 			managed(t, "file", "/alias", resource.Parameters{"target": "real"}), managed(t, "file", "/alias/f", content("2"))}},
-		"settings": {true, []Item{
+		"a link that the run makes, and what is behind it first": {false, 1, []Item{
+			managed(t, "file", "/alias", resource.Parameters{"target": "real"}), managed(t, "file", "/alias/f", content("1")),
+			managed(t, "file", "/real/f", content("2"))}},
+		"settings": {true, 0, []Item{
 			managed(t, "ini_setting", "a", resource.Parameters{"path": "/real/i", "section": "s", "setting": "k", "value": "1"}),
 			managed(t, "ini_setting", "b", resource.Parameters{"path": "/alias/i", "section": "s", "setting": "k", "value": "2"})}},
-		"settings in a file that is a link": {true, []Item{
+		"settings in a file that is a link": {true, 0, []Item{
 			managed(t, "ini_setting", "a", resource.Parameters{"path": "/real/i", "section": "s", "setting": "k", "value": "1"}),
 			managed(t, "ini_setting", "b", resource.Parameters{"path": "/i", "section": "s", "setting": "k", "value": "2"})}},
 	} {
@@ -41,9 +45,9 @@ func TestOneFileByTwoPaths(t *testing.T) {
 			}
 			for range 2 {
 				results := runAll(t, s, tt.items...)
-				last, first := results[len(results)-1], results[0]
-				if first.Status == Failed || last.Status != Failed || !strings.Contains(last.Message, string(first.ID)) {
-					t.Errorf("the first is %s, the second %s: %q", first.Status, last.Status, last.Message)
+				last, other := results[len(results)-1], results[tt.has]
+				if other.Status == Failed || last.Status != Failed || !strings.Contains(last.Message, string(other.ID)) {
+					t.Errorf("the one is %s, the other %s: %q", other.Status, last.Status, last.Message)
 				}
 			}
 			runAll(t, s)
