@@ -37,7 +37,7 @@ func runWith(
 	s.Site, s.Applying, s.Ran = c.Site, c.Mode == Apply, map[resource.ID]bool{}
 	x := &session{
 		sys: s, types: types, manifest: c, emit: emit, index: map[resource.ID]int{}, failed: map[resource.ID]bool{},
-		prefetched: map[string]int{},
+		prefetched: map[string]int{}, linked: map[object]bool{},
 	}
 	if x.applying() {
 		s.Live = &x.live
@@ -114,6 +114,7 @@ type session struct {
 	operations []*operation
 	index      map[resource.ID]int  // of operations
 	failed     map[resource.ID]bool // failed or skipped in this session
+	linked     map[object]bool      // to which links of this session gave another name (shared)
 	prefetched map[string]int       // type -> System.generation at its last Prefetch
 	broken     error                // the ledger cannot be written: nothing more may be applied
 	tornDown   bool                 // nothing of the site is left

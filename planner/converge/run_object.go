@@ -28,16 +28,17 @@ func (x *session) resolved(o object) object {
 }
 
 // shared returns an error when the object of an operation is one that an earlier resource looks after under another
-// name, because of a link that this session made: before, they were two.
+// name, because of a link that this session made: before, they were two. Either of the two may be the one behind it.
 func (x *session) shared(j *operation) error {
 	o, ok := j.looksAfter()
 	if !ok {
 		return nil
 	}
 	is := x.resolved(o)
-	if is == j.resolved {
+	if is == j.resolved && !x.linked[is] {
 		return nil
 	}
+	x.linked[is] = true
 	for _, e := range x.ledger.Entries {
 		if e.Type == o.typ && e.Object != "" && e.Key() != x.key(j) && x.resolved(object{e.Type, e.Object}) == is {
 			return fmt.Errorf("%s looks after %s already, which is %s; make one resource of both", e.ID, e.Object, o.name)
