@@ -3,6 +3,7 @@ package types
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,80 @@ func TestGroup(t *testing.T) {
 		if len(former) != len(now) {
 			t.Errorf("%s: /etc/group was %s, is %s", tt.title, former, now)
 		}
+	}
+}
+
+// TestGroupShadowComesBack: the password and the administrators of a group, which /etc/gshadow has, return with the group
+// and with the user who administered it.
+func TestGroupShadowComesBack(t *testing.T) {
+	remove := func(t *testing.T, s *Session, lines map[string][]string) func() {
+		return func() {
+			for path, list := range lines {
+				for _, line := range list {
+					edit(t, s, path, line, "")
+				}
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		typ        Type
+		title      string
+		lines      map[string][]string // what the removal takes out of files
+		want, undo []string
+		hash       string
+	}{
+		"of a group": {groupType{}, "users",
+			map[string][]string{
+				"/etc/group":   {"users:x:100:ann,root\n"},
+				"/etc/gshadow": {"users:$6$group$hash:root,gone:ann,root\n"},
+			},
+			[]string{"groupdel users"},
+			[]string{"groupadd -g 100 users", "gpasswd -M ann,root users", "gpasswd -A root users", "chgpasswd -e"},
+			"users:$6$group$hash\n"},
+		"of a user": {userType{}, "ann",
+			map[string][]string{
+				"/etc/passwd":  {"ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n"},
+				"/etc/group":   {"ann:x:1000:\n"},
+				"/etc/gshadow": {"ann:$6$private::\n", ",ann"},
+			},
+			[]string{"userdel ann"},
+			[]string{"groupadd -g 1000 ann", "chgpasswd -e",
+				"useradd -u 1000 -g 1000 -G adm,users -c Ann A -d /home/ann -s /bin/bash -M ann", "gpasswd -A root,ann web",
+				"chpasswd -e"},
+			"ann:$6$private\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := accountFiles()
+			files["/etc/gshadow"] = "root:*::\nadm:!::ann\nweb:!:root,ann:\n" +
+				"users:$6$group$hash:root,gone:ann,root\nann:$6$private::\n"
+			files["/usr/sbin/chgpasswd"] = ""
+			r := &recorder{}
+			s := wholeMachine(t, files, r.run)
+			gone := remove(t, s, tt.lines)
+			r.effects = map[string]func(){
+				"groupdel": gone, "userdel": gone,
+				"groupadd -g 1000": func() { edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nann:x:1000:\n") },
+				"useradd": func() {
+					edit(t, s, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
+				},
+			}
+			each := res(t, tt.typ, tt.title, resource.Parameters{"ensure": "absent"})
+			before := applied(t, s, tt.typ, each)
+			r.wantRan(t, tt.want...)
+			if strings.Contains(string(before), "$6$") {
+				t.Errorf("the ledger has a hash: %s", before)
+			}
+			if name == "of a user" {
+				edit(t, s, "/etc/shadow", "$6$former$hash", "!")
+			}
+			if err := tt.typ.Undo(t.Context(), s, tt.title, before); err != nil {
+				t.Fatal(err)
+			}
+			if i := slices.Index(r.ran, "chgpasswd -e"); i < 0 || r.stdin[i] != tt.hash {
+				t.Errorf("ran %q with %q, want the hash %q of the group", r.ran, r.stdin, tt.hash)
+			}
+			r.wantRan(t, tt.undo...)
+		})
 	}
 }
 
