@@ -21,11 +21,13 @@ type User struct {
 	Ageing   []string // the fields of /etc/shadow after the hash: last change, minimum, maximum, warning, inactive, expiry
 }
 
-// Group is an entry of /etc/group.
+// Group is an entry of /etc/group, with the password hash and the administrators of /etc/gshadow where it can be read.
 type Group struct {
 	Name    string
 	GID     int
 	Members []string
+	Hash    string
+	Admins  []string
 }
 
 // Users reads the node's own database, by name; it is read once until Forget. A node without one has no users.
@@ -80,14 +82,30 @@ func (s *System) readGroups() (map[string]Group, error) {
 	err := s.readAccounts("/etc/group", 4, func(f []string) {
 		gid, gidErr := strconv.Atoi(f[2])
 		if _, twice := groups[f[0]]; gidErr == nil && !twice {
-			g := Group{Name: f[0], GID: gid}
-			if f[3] != "" {
-				g.Members = strings.Split(f[3], ",")
-			}
+			groups[f[0]] = Group{Name: f[0], GID: gid, Members: names(f[3])}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.readAccounts("/etc/gshadow", 4, func(f []string) {
+		if g, ok := groups[f[0]]; ok && g.Hash == "" {
+			g.Hash, g.Admins = f[1], names(f[2])
 			groups[f[0]] = g
 		}
 	})
-	return groups, err
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	return groups, nil
+}
+
+// names splits a list of /etc/group.
+func names(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
 }
 
 // readAccounts calls each for the fields of every line that has at least that many; a file that is not there has no

@@ -28,6 +28,8 @@ type groupBefore struct {
 	Said    bool     `json:"said,omitempty"` // the resource has said something of the id
 	GID     int      `json:"gid,omitempty"`  // before that; of a group that slipway made with that id, none
 	Members []string `json:"members,omitempty"`
+	Admins  []string `json:"admins,omitempty"`
+	Hash    string   `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
 }
 
 func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
@@ -48,7 +50,10 @@ func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Di
 
 func (groupType) capture(_ context.Context, s *Session, r resource.Resource) (*groupBefore, error) {
 	groups, err := s.Groups()
-	b := captureGroup(groups, schema.AccountName(r), schema.AccountWanted(r))
+	if err != nil {
+		return nil, err
+	}
+	b, err := captureGroup(s, groups, schema.AccountName(r), schema.AccountWanted(r))
 	b.Said = r.Parameters.Has("gid")
 	return &b, err
 }
@@ -56,7 +61,10 @@ func (groupType) capture(_ context.Context, s *Session, r resource.Resource) (*g
 // now takes down the whole group.
 func (groupType) now(_ context.Context, s *Session, _ string, b *groupBefore) (*groupBefore, error) {
 	groups, err := s.Groups()
-	n := captureGroup(groups, b.Name, false)
+	if err != nil {
+		return nil, err
+	}
+	n, err := captureGroup(s, groups, b.Name, false)
 	n.Want = !n.Existed // one that is not there goes again
 	return &n, err
 }
@@ -97,9 +105,20 @@ func (groupType) release(
 	return resource.Parameters{"gid": int64(gid)}, nil
 }
 
-func captureGroup(groups map[string]system.Group, name string, want bool) groupBefore {
+// captureGroup takes down a group; of one that stays, not what can only be lost with it.
+func captureGroup(
+	s *Session, groups map[string]system.Group, name string, want bool,
+) (b groupBefore, err error) {
 	g, existed := groups[name]
-	return groupBefore{Name: name, Want: want, Existed: existed, GID: g.GID, Members: slices.Clone(g.Members)}
+	b = groupBefore{Name: name, Want: want, Existed: existed, GID: g.GID, Members: slices.Clone(g.Members)}
+	if want {
+		return b, nil
+	}
+	b.Admins = slices.Clone(g.Admins)
+	if strings.Trim(g.Hash, "!*") != "" {
+		b.Hash, err = s.keepText("password of group "+name, g.Hash)
+	}
+	return b, err
 }
 
 func (groupType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
@@ -176,11 +195,26 @@ func undoGroup(ctx context.Context, s *Session, b groupBefore) error {
 	if err := runShadow(ctx, s, "groupadd", "-g", strconv.Itoa(b.GID), b.Name); err != nil {
 		return err
 	}
-	members := slices.DeleteFunc(slices.Clone(b.Members), func(m string) bool { _, ok := users[m]; return !ok })
-	if len(members) == 0 {
+	for _, list := range []struct {
+		option string
+		names  []string
+	}{{"-M", b.Members}, {"-A", b.Admins}} {
+		names := slices.DeleteFunc(slices.Clone(list.names), func(m string) bool { _, ok := users[m]; return !ok })
+		if len(names) == 0 {
+			continue
+		}
+		if err := runShadow(ctx, s, "gpasswd", list.option, strings.Join(names, ","), b.Name); err != nil {
+			return err
+		}
+	}
+	if b.Hash == "" {
 		return nil
 	}
-	return runShadow(ctx, s, "gpasswd", "-M", strings.Join(members, ","), b.Name)
+	hash, _, err := s.kept(b.Hash)
+	if err != nil {
+		return copyGone(err, "its password's hash")
+	}
+	return setHash(ctx, s, "chgpasswd", b.Name, string(hash))
 }
 
 // deleteGroup deletes a group, unless a user has it as primary group: groupdel would refuse in fewer words.

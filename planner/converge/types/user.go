@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,17 @@ func supplementary(u system.User, groups map[string]system.Group) []string {
 	return slices.DeleteFunc(memberships(groups, u.Name), func(g string) bool { return groups[g].GID == u.GID })
 }
 
+// administered returns the groups of which a user is an administrator, sorted.
+func administered(name string, groups map[string]system.Group) []string {
+	var out []string
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		if slices.Contains(groups[group].Admins, name) {
+			out = append(out, group)
+		}
+	}
+	return out
+}
+
 // wantedGroups returns the groups that must list u, sorted. A user need not be listed in its primary group.
 func wantedGroups(u system.User, groups map[string]system.Group, p resource.Parameters) []string {
 	gid := u.GID
@@ -155,7 +167,7 @@ func (userType) apply(ctx context.Context, s *Session, r resource.Resource) erro
 		}
 	}
 	if p.Has("password") && u.Hash != p.String("password") {
-		return setHash(ctx, s, name, p.String("password"))
+		return setHash(ctx, s, "chpasswd", name, p.String("password"))
 	}
 	return nil
 }
@@ -236,13 +248,13 @@ func userModArguments(u system.User, groups map[string]system.Group, p resource.
 	return args
 }
 
-// setHash sets a password's hash. It goes through standard input: argument lists can be read by every user of a
-// machine.
-func setHash(ctx context.Context, s *Session, name, hash string) error {
-	if err := shadowTool(s, "chpasswd"); err != nil {
+// setHash sets the hash of a password, with chpasswd of a user and chgpasswd of a group. It goes through standard
+// input: argument lists can be read by every user of a machine.
+func setHash(ctx context.Context, s *Session, tool, name, hash string) error {
+	if err := shadowTool(s, tool); err != nil {
 		return err
 	}
-	return mustRun(ctx, s, system.Command{Argv: []string{"chpasswd", "-e"}, Stdin: []byte(name + ":" + hash + "\n")})
+	return mustRun(ctx, s, system.Command{Argv: []string{tool, "-e"}, Stdin: []byte(name + ":" + hash + "\n")})
 }
 
 // deleteUser deletes a user. userdel takes a group of the user's name along, which is right for one that useradd made.

@@ -21,13 +21,15 @@ type userBefore struct {
 	Existed bool     `json:"existed"`
 	Said    []string `json:"said,omitempty"` // the parameters of a user that is to be there that were given so far
 	// Later lists those of Said that were given after slipway had made the user: what it had before that is known.
-	Later   []string `json:"later,omitempty"`
-	UID     int      `json:"uid,omitempty"`
-	GID     int      `json:"gid,omitempty"`
-	Groups  []string `json:"groups,omitempty"` // without the primary one
-	Comment octets   `json:"comment,omitempty"`
-	Home    octets   `json:"home,omitempty"`
-	Shell   octets   `json:"shell,omitempty"`
+	Later  []string `json:"later,omitempty"`
+	UID    int      `json:"uid,omitempty"`
+	GID    int      `json:"gid,omitempty"`
+	Groups []string `json:"groups,omitempty"` // without the primary one
+	// Administers lists the groups of which a user that was to go was an administrator (gpasswd(1)).
+	Administers []string `json:"administers,omitempty"`
+	Comment     octets   `json:"comment,omitempty"`
+	Home        octets   `json:"home,omitempty"`
+	Shell       octets   `json:"shell,omitempty"`
 	// Homeless says that a user that was to go had no home directory.
 	Homeless bool   `json:"homeless,omitempty"`
 	Hash     string `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
@@ -58,11 +60,15 @@ func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 	if err != nil {
 		return b, err
 	}
-	if private := captureGroup(groups, b.Name, true); private.Existed {
-		b.Private = &private
-	}
 	u, existed := users[b.Name]
 	b.Existed = existed
+	if _, private := groups[b.Name]; private {
+		group, err := captureGroup(s, groups, b.Name, existed && b.Want)
+		if err != nil {
+			return b, err
+		}
+		group.Want, b.Private = true, &group
+	}
 	switch {
 	case !existed:
 		b.note(r.Parameters)
@@ -81,7 +87,7 @@ func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 		}
 	}
 	b.Homeless = !home
-	b.UID, b.GID, b.Groups = u.UID, u.GID, supplementary(u, groups)
+	b.UID, b.GID, b.Groups, b.Administers = u.UID, u.GID, supplementary(u, groups), administered(b.Name, groups)
 	b.Comment, b.Home, b.Shell = octets(u.Comment), octets(u.Home), octets(u.Shell)
 	return b, b.keepHash(s, u)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -119,7 +120,20 @@ func (b userBefore) makeAgain(ctx context.Context, s *Session, groups map[string
 		}
 		p["managehome"] = !home
 	}
-	return runShadow(ctx, s, "useradd", userAddArguments(b.Name, p, true)...)
+	if err := runShadow(ctx, s, "useradd", userAddArguments(b.Name, p, true)...); err != nil {
+		return err
+	}
+	for _, name := range b.Administers {
+		g, there := groups[name]
+		if !there || slices.Contains(g.Admins, b.Name) {
+			continue
+		}
+		admins := strings.Join(append(slices.Clone(g.Admins), b.Name), ",")
+		if err := runShadow(ctx, s, "gpasswd", "-A", admins, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parameters are those of a resource that makes the user as it was.
@@ -170,7 +184,7 @@ func bringHash(ctx context.Context, s *Session, b userBefore, is string) error {
 	if string(hash) == is {
 		return nil
 	}
-	return setHash(ctx, s, b.Name, string(hash))
+	return setHash(ctx, s, "chpasswd", b.Name, string(hash))
 }
 
 // bringAgeing sets the age of the password, and of a user that was made again all that /etc/shadow said about its
