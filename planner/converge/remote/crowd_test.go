@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
@@ -57,5 +59,88 @@ func TestLargeLedgersCostNoMemory(t *testing.T) {
 		if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
 			t.Errorf("a ledger of %d bytes took %d bytes of memory", len(message), took)
 		}
+	}
+}
+
+// flooding is the output of a node that sends one line again and again.
+type flooding struct {
+	line string
+	at   int
+}
+
+func (f *flooding) Read(p []byte) (int, error) {
+	n := copy(p, f.line[f.at:])
+	f.at = (f.at + n) % len(f.line)
+	return n, nil
+}
+
+// TestNodesThatFloodAtOnceCostLittleMemory: fifty sessions whose nodes send results as long or as many as they may, all of which are kept, as a survey
+// keeps them. The bound is what a session of so many items has when every one of them prints and differs as much as a helper lets it.
+func TestNodesThatFloodAtOnceCostLittleMemory(t *testing.T) {
+	const nodes = 50
+	text := func(n int) string { return strings.Repeat("x", n) }
+	result := func(message, output, differences int) string {
+		line := `{"result":{"id":"file[/a]","status":"differs","millis":1,"message":"` + text(message) + `","notice":"` + text(message) + `","output":"` + text(output) + `","diff":"` + text(output) + `","differences":[`
+		for i := range differences {
+			if i > 0 {
+				line += ","
+			}
+			line += `{"parameter":"mode","is":"` + text(200) + `","should":"` + text(200) + `"}`
+		}
+		return line + "]}}\n"
+	}
+	for name, c := range map[string]struct {
+		line  string
+		items int
+		most  int // MiB that are held at the end
+	}{
+		"long messages, few items":             {result(120_000, 10, 1), 15, 16},
+		"much output, few items":               {result(10, 120_000, 1), 15, 32},
+		"many differences, few items":          {result(10, 10, 500), 15, 16},
+		"many differences, many items":         {result(10, 10, 500), 200, 32},
+		"as much as a helper sends, few items": {result(1000, 4000, 6), 15, 16},
+		"as much as a helper sends, 200 items": {result(1000, 4000, 6), 200, 160},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			var mu sync.Mutex
+			var kept []converge.Result
+			held, sessions := 0, sync.WaitGroup{}
+			for range nodes {
+				sessions.Go(func() {
+					life, end := context.WithCancelCause(t.Context())
+					defer end(nil)
+					f := &far{limits: standard, life: life, end: end, session: speaker{&flooding{line: c.line}}, errs: &complaints{}}
+					f.out = bufio.NewReaderSize(f.session.Stdout(), 64<<10)
+					m := converge.Manifest{Items: make([]converge.Item, c.items)}
+					_, err := f.work(life, nil, len(m.Items), func(r converge.Result) {
+						mu.Lock()
+						defer mu.Unlock()
+						kept = append(kept, r)
+						if held += len(r.Message) + len(r.Notice) + len(r.Output) + len(r.Diff); held > 1<<30 {
+							end(errors.New("the results take more than 1 GiB"))
+						}
+					})
+					f.close()
+					refused(t, err, converge.CodeProtocol, "was given up")
+				})
+			}
+			sessions.Wait()
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			took := (int(after.HeapAlloc) - int(before.HeapAlloc)) >> 20
+			t.Logf("%d results take %d MiB, %d MiB were allocated", len(kept), took, (after.TotalAlloc-before.TotalAlloc)>>20)
+			if took > c.most {
+				t.Errorf("%d results of %d nodes take %d MiB, want at most %d", len(kept), nodes, took, c.most)
+			}
+			for _, r := range kept[:1] {
+				if short := len(r.Message) < 8<<10 && len(r.Output) < 16<<10; !short || len(c.line) > 100_000 && !strings.Contains(r.Message+r.Output+r.Differences[len(r.Differences)-1].String(), "were cut") {
+					t.Errorf("a result has %d bytes of message and %d of output; one that was cut says so: %.200s", len(r.Message), len(r.Output), r.Message)
+				}
+			}
+			runtime.KeepAlive(kept)
+		})
 	}
 }
