@@ -141,10 +141,11 @@ func (x *session) printing(r Result) func(text string) {
 	}
 }
 
-// The bounds of what a result says, in bytes.
+// The bounds of what a result says: texts in bytes, and more differences than a resource has parameters.
 const (
 	differenceLimit = 200
 	messageLimit    = 1024
+	mostDifferences = 64
 )
 
 // secret reports whether a parameter is never shown.

@@ -8,14 +8,18 @@
 package converge
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // Protocol is the version of the messages below. A helper refuses a manifest of another version.
@@ -174,14 +178,40 @@ type Result struct {
 	Millis int64  `json:"millis"`
 }
 
-// The bounds of what a helper sends, in bytes. A node that exceeds one is given up. The helper leaves Diff and Output
-// out of further results when half of the session's bound is reached, so that what counts has room.
+// The bounds of what a helper sends, in bytes. A node that exceeds one, or [Manifest.Limit], is given up.
 const (
-	FactLimit    = 256
-	ErrorLimit   = 16 << 10
-	ResultLimit  = 256 << 10
-	SessionLimit = 64 << 20 // of all results together
+	FactLimit   = 256
+	ErrorLimit  = 16 << 10
+	ResultLimit = 256 << 10
 )
+
+// Limit bounds all results of a session together, in bytes: 1 MiB, and 4 KiB for each. A result has about 100 bytes for
+// an item that is as it should be, 500 for one that changed or differs, and at most 25 KiB. A helper that comes near to
+// the limit shortens results.
+func (c Manifest) Limit() int { return 1<<20 + 4<<10*c.Most() }
+
+// Most is how many results a session has at most, without those that are [Printing].
+func (c Manifest) Most() int {
+	if c.TearDown || c.Restore { // what they report is in the ledger
+		return schema.MostResources
+	}
+	return len(c.Items)
+}
+
+// shortResult bounds a result of [Result.short] without its id, in bytes.
+const shortResult = 1 << 10
+
+// short returns a result without what its outcome can do without.
+func (r Result) short() Result {
+	const limit = 100
+	r.Message, r.Notice, r.Diff, r.Output = bounded(r.Message, limit), bounded(r.Notice, limit), "", ""
+	if len(r.Differences) > 0 {
+		d := r.Differences[0]
+		r.Differences = []types.Difference{{Parameter: d.Parameter, Is: bounded(d.Is, limit),
+			Should: bounded(d.Should, limit)}}
+	}
+	return r
+}
 
 // Facts describe the node. Each is at most [FactLimit] bytes long.
 type Facts struct {
@@ -279,13 +309,41 @@ type Message struct {
 	Summary *Summary `json:"summary,omitempty"`
 }
 
-// Legible takes out of every text of a message, whatever field it is in, what acts on terminals. A helper sends none of
-// it; what else may speak in its place is not to be trusted.
+// Legible takes out of every text of a message, whatever field it is in, what acts on terminals, and cuts what of a
+// result is longer than a helper makes it. A helper sends none of it; what else may speak in its place is not to be
+// trusted.
 func (m Message) Legible() {
 	legible(reflect.ValueOf(m))
 	if s := m.Summary; s != nil {
 		s.Identity = s.Identity.bounded()
 	}
+	if m.Result != nil {
+		m.Result.cut()
+	}
+}
+
+// cut bounds what a result says: texts at twice what a helper bounds before it replaces what is not UTF-8, which at
+// most doubles it. Results are kept for a whole run, and what drifted is kept in the state.
+func (r *Result) cut() {
+	r.Message, r.Notice = cut(r.Message, 2*messageLimit), cut(r.Notice, 2*messageLimit)
+	r.Diff, r.Output = cut(r.Diff, 2*system.OutputLimit), cut(r.Output, 2*system.OutputLimit)
+	if more := len(r.Differences) - mostDifferences; more > 0 {
+		r.Differences = append(slices.Clone(r.Differences[:mostDifferences]), // no capacity for the others is kept
+			types.Difference{Parameter: fmt.Sprintf("(%d more differences were cut)", more)})
+	}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		d.Parameter, d.Is, d.Should = cut(d.Parameter, differenceLimit), cut(d.Is, 2*differenceLimit),
+			cut(d.Should, 2*differenceLimit)
+	}
+}
+
+// cut returns a text of at most limit bytes, and says how much of it is missing.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return fmt.Sprintf("%s (%d bytes were cut)", bounded(text, limit), len(text)-limit)
 }
 
 // legible cleans the texts that v leads to: v itself, where it can be set, and what is behind pointers and in structs,
@@ -323,6 +381,9 @@ func legible(v reflect.Value) {
 
 // Encode returns the message as one line.
 func (m Message) Encode() ([]byte, error) {
-	b, err := json.Marshal(m)
-	return append(b, '\n'), err
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false) // six bytes for each < of what commands print
+	err := e.Encode(m)
+	return line.Bytes(), err
 }

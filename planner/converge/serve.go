@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // errSilence, errHangUp and errEnded say how a session lost its controller.
@@ -55,7 +56,8 @@ func Serve(ctx context.Context, s *system.System, in io.Reader, out io.Writer, s
 		}
 		cancel(err)
 	}()
-	summary = Run(ctx, s, manifest, func(r Result) { w.result(r) })
+	w.room, w.left = manifest.Limit(), manifest.Most()
+	summary = Run(ctx, s, manifest, w.result)
 	if summary.Error != nil {
 		summary.Error.Message = bounded(summary.Error.Message, ErrorLimit/2)
 	}
@@ -141,29 +143,44 @@ func decodeManifest(in io.Reader) (Manifest, io.Reader, error) {
 type lineWriter struct {
 	mu   sync.Mutex
 	out  io.Writer
-	sent int // bytes
+	room int // bytes of results that may still be sent: see [Manifest.Limit]
+	left int // results that may still come
 	err  error
 }
 
-// result writes a result, in short when the session has sent much already. The writer keeps the error.
+// result writes a result, shortened where those that may still come would not all have room otherwise, each of them
+// shortened. The writer keeps the error.
 func (w *lineWriter) result(r Result) {
-	if w.sent > SessionLimit/2 {
-		r.Diff, r.Output = "", ""
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := Message{Result: &r}
+	line, err := m.Encode()
+	if r.Status != Printing {
+		w.left--
+		// A character of an id takes two bytes at most.
+		if w.room-len(line) < w.left*shortResult+2*schema.TitleRoom(w.left) {
+			r = r.short()
+			line, err = m.Encode()
+		}
+		w.room -= len(line)
 	}
-	_ = w.write(Message{Result: &r})
+	w.send(line, err)
 }
 
+// write writes a message that is no result.
 func (w *lineWriter) write(m Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.send(m.Encode())
+	return w.err
+}
+
+// send writes a line. The caller has the mutex.
+func (w *lineWriter) send(line []byte, err error) {
 	if w.err != nil {
-		return w.err
+		return
 	}
-	line, err := m.Encode()
-	if err == nil {
-		w.sent += len(line)
-		_, err = w.out.Write(line)
+	if w.err = err; err == nil {
+		_, w.err = w.out.Write(line)
 	}
-	w.err = err
-	return err
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -269,19 +273,77 @@ func TestSilenceBeforeTheManifestEndsTheSession(t *testing.T) {
 	}
 }
 
-// TestResultsGetShort: a session that has sent much leaves out what it can do without, and stays below the bound at which it is given up.
+// TestAHelperStaysBelowTheBounds: whatever commands print and types say, no session of a helper is given up for it: its results stay below their
+// bounds, one by one and together, and no text of them is cut by the controller. What is left out for that is no outcome.
+func TestAHelperStaysBelowTheBounds(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"x", "\"", "\\", "<", "\n", "ä", "\xff", "\x1b", "\u2028"}
+	text := func(most int) string {
+		one := pieces[random.IntN(len(pieces))]
+		if random.IntN(3) == 0 {
+			one += pieces[random.IntN(len(pieces))]
+		}
+		return strings.Repeat(one, most/len(one))
+	}
+	for round := range 12 {
+		items := []int{1, 15, 400}[round%3]
+		m := Manifest{Items: make([]Item, items), TearDown: round == 5}
+		var out bytes.Buffer
+		w := &lineWriter{out: &out, room: m.Limit(), left: m.Most()}
+		size, full := 0, round%2 == 0
+		for i := range items {
+			j := &operation{id: resource.ID(fmt.Sprintf("exec[%s%d]", strings.Repeat("\"", 380), i)), log: &system.Tail{Limit: system.OutputLimit}}
+			r := Result{ID: j.id, Status: Failed, Millis: 123456, Refreshed: true}
+			if full || random.IntN(10) == 0 {
+				j.log.WriteString(text(5000))
+				j.notice, r.Message, r.Diff = text(2000), text(2000), text(5000)
+				for range random.IntN(40) {
+					r.Differences = append(r.Differences, types.Difference{Parameter: "purge_ssh_keys", Is: text(300), Should: text(300)})
+				}
+			}
+			j.redact(&r)
+			whole := r
+			w.result(r)
+			w.result(Result{ID: j.id, Status: Printing, Output: "live"})
+			line := bytes.Split(out.Bytes(), []byte("\n"))[0]
+			out.Reset()
+			size += len(line)
+			if len(line) > ResultLimit || size > m.Limit() || w.err != nil {
+				t.Fatalf("result %d of %d has %d bytes, all have %d, of %d: %v", i+1, items, len(line), size, m.Limit(), w.err)
+			}
+			var sent Message
+			if err := json.Unmarshal(line, &sent); err != nil {
+				t.Fatal(err)
+			}
+			got := *sent.Result
+			sent.Legible()
+			if d := cmp.Diff(got, *sent.Result); d != "" {
+				t.Fatalf("the controller cut what a helper sent: %s", d)
+			}
+			if got.ID != r.ID || got.Status != r.Status || !got.Refreshed || (got.Message == "") != (r.Message == "") || (got.Differences == nil) != (len(r.Differences) == 0) {
+				t.Fatalf("an outcome was left out: %.300s", line)
+			}
+			if d := cmp.Diff(got, whole); items <= 15 && d != "" {
+				t.Fatalf("a result of a session with few items was shortened: %.300s", d)
+			}
+		}
+	}
+}
+
+// TestResultsGetShort: the last results of a session that has sent much are short, and the first are not.
 func TestResultsGetShort(t *testing.T) {
-	for sent, want := range map[int]string{0: "o", SessionLimit/2 + 1: ""} {
-		var out strings.Builder
-		w := &lineWriter{out: &out, sent: sent}
-		w.result(Result{ID: "a[b]", Status: Failed, Message: "m", Diff: "o", Output: "o"})
-		var m Message
-		if err := json.Unmarshal([]byte(out.String()), &m); err != nil || w.err != nil {
-			t.Fatal(err, w.err)
-		}
-		if r := m.Result; r.Message != "m" || r.Diff != want || r.Output != want || w.sent != sent+out.Len() {
-			t.Errorf("after %d bytes: %+v, sent %d", sent, r, w.sent)
-		}
+	const items = 2000
+	var out bytes.Buffer
+	m := Manifest{Items: make([]Item, items)}
+	w := &lineWriter{out: &out, room: m.Limit(), left: m.Most()}
+	lines := make([]int, items)
+	for i := range items {
+		out.Reset()
+		w.result(Result{ID: "file[/a]", Status: Failed, Message: strings.Repeat("m", 1000), Notice: "n", Output: strings.Repeat("o", 4096), Diff: strings.Repeat("d", 4096)})
+		lines[i] = out.Len()
+	}
+	if lines[0] < 9000 || lines[items/4] < 9000 || lines[items-1] > 400 {
+		t.Errorf("the first result has %d bytes, one in the first quarter %d, the last %d", lines[0], lines[items/4], lines[items-1])
 	}
 }
 

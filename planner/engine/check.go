@@ -258,6 +258,21 @@ func refusals(found map[string]rollout.NodeSurvey) string {
 	return strings.TrimSpace(Reasons(refused))
 }
 
+// driftRoom bounds the texts of what drifted on a node, in bytes: they are in the state. When there are more, of each
+// further one only its beginning is.
+const driftRoom = 128 << 10
+
+// beginning returns the first line of a text, or the beginning of that, and says how much is left out.
+func beginning(text string) string {
+	const limit = 200 // bytes
+	line, _, _ := strings.Cut(text, "\n")
+	line = strings.ToValidUTF8(line[:min(len(line), limit)], "")
+	if more := len(text) - len(line); more > 0 {
+		line += fmt.Sprintf("\n(%d bytes are left out: the node reports more than %d KiB of drift)", more, driftRoom>>10)
+	}
+	return line
+}
+
 // driftOn returns what of the tasks is applied on a node and no longer as it should be. What is applied in another form
 // is left to the next plan, and has drifted when it had before.
 func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task, known []DriftItem) []DriftItem {
@@ -266,10 +281,16 @@ func driftOn(node string, survey rollout.NodeSurvey, tasks []task.Task, known []
 		current[t.Resource.ID()] = survey.Ledger[t.Resource.ID()] == t.Digest
 	}
 	var out []DriftItem
+	room := driftRoom
 	for _, item := range survey.Drift {
-		if current[item.ID] {
-			out = append(out, DriftItem{node, item.ID, change(item)})
+		if !current[item.ID] {
+			continue
 		}
+		text := change(item)
+		if room -= len(text); room < 0 {
+			text = beginning(text)
+		}
+		out = append(out, DriftItem{node, item.ID, text})
 	}
 	for _, item := range known {
 		if _, applied := survey.Ledger[item.Resource]; applied && item.Node == node && !current[item.Resource] {

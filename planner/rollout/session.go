@@ -100,6 +100,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	}
 
 	var stay []string
+	var unasked []resource.ID
 	finished := func(r converge.Result) {
 		if r.Guarded {
 			d.log.append(journal.Event{Kind: journal.Note, Group: group, Phase: st.Phase, Node: n.Name, Resource: string(r.ID),
@@ -126,9 +127,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 			}
 		default:
 			if !known {
-				o.warnings = append(o.warnings,
-					fmt.Sprintf("node %q reported %s, which is not part of what it was sent, or twice; it is ignored",
-						n.Name, r.ID))
+				unasked = append(unasked, r.ID)
 				return
 			}
 			delete(actions, r.ID)
@@ -172,6 +171,10 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	o.err, o.boot = err, summary.Identity.Boot
 	if readLedger(err) {
 		o.ledger = summary.Ledger
+	}
+	if len(unasked) > 0 {
+		o.warnings = append(o.warnings, fmt.Sprintf("node %q reported %d results that it was not asked for, or twice; they "+
+			"are ignored, the first is that of %.200s", n.Name, len(unasked), unasked[0]))
 	}
 	if len(stay) > 0 {
 		o.warnings = append(o.warnings, fmt.Sprintf("node %q: not restored: %s; packages, and what commands did, stay",

@@ -217,7 +217,7 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost,
 			Message: fmt.Sprintf("the result of the session cannot be read: %v", err)}
 	}
-	if err := out.check(); err != nil {
+	if err := out.check(m.Most()); err != nil {
 		return converge.Summary{}, err
 	}
 	for _, r := range out.Results {
@@ -227,17 +227,24 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 }
 
 // check cleans what the worker of a zone sent, which is trusted no more than its nodes, and refuses what no node may
-// send.
-func (r *convergeResult) check() error {
+// send: each of the results that the session has at most comes once, or twice when it waits for a confirmation.
+func (r *convergeResult) check(most int) error {
+	if len(r.Results) > 2*most {
+		return r.refused(fmt.Sprintf("more than the %d results that it was asked for", most))
+	}
 	for i := range r.Results {
 		converge.Message{Result: &r.Results[i]}.Legible()
 	}
 	converge.Message{Summary: &r.Summary}.Legible()
 	if excess := r.Summary.Excess(); excess != "" {
-		return &converge.SessionError{Code: converge.CodeProtocol,
-			Message: "the worker of the zone sent " + excess + ", and its result was refused"}
+		return r.refused(excess)
 	}
 	return nil
+}
+
+func (*convergeResult) refused(excess string) error {
+	return &converge.SessionError{Code: converge.CodeProtocol,
+		Message: "the worker of the zone sent " + excess + ", and its result was refused"}
 }
 
 // start starts the workflow of a session, also when the server is away for a while.

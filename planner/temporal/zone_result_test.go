@@ -18,7 +18,7 @@ func TestAWorkerOfAZoneIsTrustedNoMoreThanItsNodes(t *testing.T) {
 		Summary: converge.Summary{Error: &converge.SessionError{Code: converge.CodeLocked, Message: evil}},
 		Err:     rollout.SaveError(errors.New(evil)),
 	}
-	if err := r.check(); err != nil {
+	if err := r.check(1); err != nil {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal([]any{r.Results, r.Summary, r.Err.Err().Error()})
@@ -28,9 +28,12 @@ func TestAWorkerOfAZoneIsTrustedNoMoreThanItsNodes(t *testing.T) {
 	if n := strings.Count(string(text), "go]0;owned31m"); n != 6 || strings.Contains(string(text), "\\u001b") {
 		t.Errorf("%d texts are clean, want 6: %s", n, text)
 	}
-	r.Summary.Error.Message = strings.Repeat("x", converge.ErrorLimit+1)
 	var failed *converge.SessionError
-	if err := r.check(); !errors.As(err, &failed) || failed.Code != converge.CodeProtocol {
+	if err := r.check(0); !errors.As(err, &failed) || failed.Code != converge.CodeProtocol {
+		t.Errorf("a result that nobody asked for: %v", err)
+	}
+	r.Summary.Error.Message = strings.Repeat("x", converge.ErrorLimit+1)
+	if err := r.check(1); !errors.As(err, &failed) || failed.Code != converge.CodeProtocol {
 		t.Errorf("a summary that is too large: %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func TestLargeLedgersCostNoMemory(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := f.work(t.Context(), nil, 1, func(converge.Result) {})
+		_, err := f.work(t.Context(), nil, 1, 1<<20, func(converge.Result) {})
 		runtime.ReadMemStats(&after)
 		f.close()
 		refused(t, err, converge.CodeProtocol, want, "was given up")
@@ -74,10 +74,10 @@ func (f *flooding) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestNodesThatFloodAtOnceCostLittleMemory: fifty sessions whose nodes send results as long or as many as they may, all of which are kept, as a survey
+// TestNodesThatFloodAtOnceCostLittleMemory: twenty sessions whose nodes send results as long or as many as they may, all of which are kept, as a survey
 // keeps them. The bound is what a session of so many items has when every one of them prints and differs as much as a helper lets it.
 func TestNodesThatFloodAtOnceCostLittleMemory(t *testing.T) {
-	const nodes = 50
+	const nodes = 20
 	text := func(n int) string { return strings.Repeat("x", n) }
 	result := func(message, output, differences int) string {
 		line := `{"result":{"id":"file[/a]","status":"differs","millis":1,"message":"` + text(message) + `","notice":"` + text(message) + `","output":"` + text(output) + `","diff":"` + text(output) + `","differences":[`
@@ -94,12 +94,12 @@ func TestNodesThatFloodAtOnceCostLittleMemory(t *testing.T) {
 		items int
 		most  int // MiB that are held at the end
 	}{
-		"long messages, few items":             {result(120_000, 10, 1), 15, 16},
-		"much output, few items":               {result(10, 120_000, 1), 15, 32},
-		"many differences, few items":          {result(10, 10, 500), 15, 16},
-		"many differences, many items":         {result(10, 10, 500), 200, 32},
-		"as much as a helper sends, few items": {result(1000, 4000, 6), 15, 16},
-		"as much as a helper sends, 200 items": {result(1000, 4000, 6), 200, 160},
+		"long messages, few items":             {result(120_000, 10, 1), 15, 8},
+		"much output, few items":               {result(10, 120_000, 1), 15, 12},
+		"many differences, few items":          {result(10, 10, 500), 15, 8},
+		"many differences, many items":         {result(10, 10, 500), 200, 12},
+		"as much as a helper sends, few items": {result(1000, 4000, 6), 15, 8},
+		"as much as a helper sends, 200 items": {result(1000, 4000, 6), 200, 64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -115,7 +115,7 @@ func TestNodesThatFloodAtOnceCostLittleMemory(t *testing.T) {
 					f := &far{limits: standard, life: life, end: end, session: speaker{&flooding{line: c.line}}, errs: &complaints{}}
 					f.out = bufio.NewReaderSize(f.session.Stdout(), 64<<10)
 					m := converge.Manifest{Items: make([]converge.Item, c.items)}
-					_, err := f.work(life, nil, len(m.Items), func(r converge.Result) {
+					_, err := f.work(life, nil, m.Most(), m.Limit(), func(r converge.Result) {
 						mu.Lock()
 						defer mu.Unlock()
 						kept = append(kept, r)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
@@ -87,11 +86,7 @@ func (l limits) converge(
 			return converge.Summary{}, err
 		}
 	}
-	most := len(manifest.Items)
-	if manifest.TearDown || manifest.Restore { // what they report is in the ledger
-		most = schema.MostResources
-	}
-	summary, err := f.work(ctx, body, most, each)
+	summary, err := f.work(ctx, body, manifest.Most(), manifest.Limit(), each)
 	if f.waits {
 		link.waiting = f
 	} else {

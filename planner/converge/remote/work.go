@@ -59,9 +59,10 @@ func (f *far) line(most int) ([]byte, error) {
 	}
 }
 
-// work hands the manifest to the running helper and takes its results. A node that sends more of them than most is
-// given up.
-func (f *far) work(ctx context.Context, body []byte, most int, each func(converge.Result)) (converge.Summary, error) {
+// work hands the manifest to the running helper and takes its results. A node that sends more than most of them, or
+// more than limit bytes, is given up.
+func (f *far) work(ctx context.Context, body []byte, most, limit int, each func(converge.Result)) (
+	converge.Summary, error) {
 	over := make(chan struct{})
 	fed := sync.OnceFunc(func() { close(over) })
 	defer fed()
@@ -126,8 +127,8 @@ func (f *far) work(ctx context.Context, body []byte, most int, each func(converg
 				return converge.Summary{}, flood("more than the %d results that it was asked for", most)
 			case len(line) > converge.ResultLimit:
 				return converge.Summary{}, flood("a result of more than %d bytes", converge.ResultLimit)
-			case size > converge.SessionLimit:
-				return converge.Summary{}, flood("results of more than %d bytes together", converge.SessionLimit)
+			case size > limit:
+				return converge.Summary{}, flood("results of more than %d bytes together", limit)
 			}
 			each(*m.Result)
 			continue

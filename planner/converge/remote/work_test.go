@@ -100,7 +100,7 @@ i=0; while [ $i -lt 400 ]; do cat ` + line + `; i=$((i+1)); done
 		runtime.ReadMemStats(&m)
 		most = max(most, m.HeapAlloc)
 	})
-	refused(t, err, converge.CodeProtocol, "more than 67108864 bytes", "was given up")
+	refused(t, err, converge.CodeProtocol, "more than 2695168 bytes", "was given up") // 1 MiB, and 4 KiB for each of 402
 	if most > 64<<20 {
 		t.Errorf("the session took %d bytes of memory", most)
 	}
