@@ -341,7 +341,8 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// What a plan or state has beside its deployments is rolled out nowhere.
+// What a plan or state has beside its deployments is rolled out nowhere. An attribute that no deployment has is null
+// there; one that is not known yet may take what seems to be beside.
 func TestValidateWarnsOfWhatIsInNoDeployment(t *testing.T) {
 	held := func(typ, name string) string {
 		return fmt.Sprintf(`{"address": "%s.%s", "mode": "managed", "type": %q, "values": {"name": %q}}`, typ, name,
@@ -350,24 +351,36 @@ func TestValidateWarnsOfWhatIsInNoDeployment(t *testing.T) {
 	deployment := func(name, nodes, services string) string {
 		return fmt.Sprintf(`{"address": "slipway_deployment.%s", "mode": "managed", "type": "slipway_deployment", "values": {"site": %q, "nodes": %s, "groups": null, "services": %s, "overrides": []}}`, name, name, nodes, services)
 	}
-	file := write(t, "state.json", fmt.Sprintf(
-		`{"format_version": "1.0", "values": {"root_module": {"resources": [%s]}}}`, strings.Join([]string{
+	resources := fmt.Sprintf(
+		`{"root_module": {"resources": [%s]}}`, strings.Join([]string{
 			deployment("a", `{"x": {"name": "n1", "address": "10.0.0.1"}}`, `[]`), deployment("b",
 				`[{"name": "n2", "address": "10.0.0.2"}]`, `[{"name": "motd", "selectors": [], "configuration": {}}]`),
 			held("slipway_node", "n1"), held("slipway_node", "n2"), held("slipway_node",
 				"spare"), held("slipway_service",
-				"motd"), held("slipway_service", "ntp"), held("slipway_override", "loud"),
+				"motd"), held("slipway_service", "ntp"), held("slipway_override", "loud"), held("slipway_group", "alone"),
 			`{"address": "slipway_node.later", "mode": "managed", "type": "slipway_node", "values": {}}`, held(
 				"other_node",
 				"x"),
-		}, ",")))
+		}, ","))
+	file := write(t, "state.json", `{"format_version": "1.0", "values": `+resources+`}`)
 	out, _, status := answer(t, "", "validate", "--address", "slipway_deployment.a", file)
-	want := strings.ReplaceAll(`F: warning: slipway_node.spare: is in the nodes of no deployment, so nothing is rolled out on it; add it there, or take it away
+	want := strings.ReplaceAll(`F: warning: slipway_group.alone: is in the groups of no deployment, so it orders nothing; add it there, or take it away
+F: warning: slipway_node.spare: is in the nodes of no deployment, so nothing is rolled out on it; add it there, or take it away
 F: warning: slipway_override.loud: is in the overrides of no deployment, so it changes nothing; add it there, or take it away
 F: warning: slipway_service.ntp: is in the services of no deployment, so it is rolled out nowhere; add it there, or take it away
 valid: site a, 1 node, no groups, so the default strategy counts, 0 services, 0 overrides
 `, "F", file)
 	if d := cmp.Diff(want, out); d != "" || status != 0 {
 		t.Errorf("status %d: %s", status, d)
+	}
+	plan := func(unknown string) string {
+		return write(t, "plan.json", fmt.Sprintf(`{"format_version": "1.2", "planned_values": %s, "resource_changes": [
+			{"address": "slipway_deployment.b", "change": {"actions": ["update"], "after_unknown": %s}}]}`, resources, unknown))
+	}
+	for unknown, warned := range map[string]bool{`{}`: true, `{"groups": true}`: false, `{"groups": [false, true]}`: false} {
+		out, _, status := answer(t, "", "validate", "--address", "slipway_deployment.a", plan(unknown))
+		if strings.Contains(out, "slipway_group.alone") != warned || status != 0 {
+			t.Errorf("with %s, status %d, want a warning of the group to be %v: %s", unknown, status, warned, out)
+		}
 	}
 }
