@@ -95,7 +95,7 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	s.places.add(deployment, "", place{file: r.file, node: chosen.values})
 	r.read(chosen.values, fs, chosen.address, append(r.siteFields(s), key{orderingObject, false, r.orderingText(s)})...)
 	s.mark(chosen.values, chosen.sensitive)
-	s.Warnings = append(s.Warnings, r.besideDeployments(values, found)...)
+	s.Warnings = append(s.Warnings, r.besideDeployments(root, values, found)...)
 	s.Inventory = true
 	if digest, ok := fs.get("digest"); ok && planned && !o.Prior && changes(change) {
 		s.Digest, _ = r.text(digest, join(chosen.address, "digest"))
@@ -115,16 +115,19 @@ var heldTypes = map[string]struct{ attribute, so string }{
 }
 
 // besideDeployments warns of resources that no deployment of a plan or state has, by their names. A deployment whose
-// attribute is not known may have them.
-func (r *reader) besideDeployments(values *yaml.Node, all []found) (warnings invalid.Errors) {
+// attribute is not wholly known may have them.
+func (r *reader) besideDeployments(root, values *yaml.Node, all []found) (warnings invalid.Errors) {
 	taken := map[string]map[string]bool{} // attribute -> name
 	for _, held := range heldTypes {
 		names := map[string]bool{}
 		for _, f := range all {
-			_, objects := child(f.values, held.attribute)
-			if objects == nil {
+			if change := changeOf(root, f.address); change != nil && unknownInputs(change, held.attribute) {
 				names = nil
 				break
+			}
+			_, objects := child(f.values, held.attribute)
+			if objects == nil {
+				continue
 			}
 			for _, object := range objects.Content {
 				if _, name := child(object, "name"); name != nil {
@@ -262,6 +265,20 @@ func changeOf(root *yaml.Node, address string) *yaml.Node {
 func changes(change *yaml.Node) bool {
 	return change != nil && slices.ContainsFunc(itemsOf(change, "actions"),
 		func(n *yaml.Node) bool { return n.Value != "no-op" })
+}
+
+// unknownInputs reports whether something of an attribute is not known before the apply.
+func unknownInputs(change *yaml.Node, attribute string) bool {
+	_, after := child(change, "after_unknown")
+	if after == nil {
+		return false
+	}
+	_, value := child(after, attribute)
+	return anyTrue(value)
+}
+
+func anyTrue(n *yaml.Node) bool {
+	return n != nil && (n.Value == "true" || slices.ContainsFunc(n.Content, anyTrue))
 }
 
 // unknown reports what of the site Terraform does not know before apply.
