@@ -16,6 +16,7 @@ func TestErrorsOfAccountsSayWhatTheyAre(t *testing.T) {
 		sudo, forced, password string
 		code                   converge.Code
 		words                  []string
+		lacks                  string
 	}{
 		"rule for other commands": {sudo: `shift; echo "Sorry, user tester is not allowed to execute '$*' as root on web1." >&2; exit 1`, code: converge.CodeSudo,
 			words: []string{"is not allowed to execute", "web1", "do not allow /bin/sh", "tester ALL=(root) NOPASSWD: ALL"}},
@@ -28,7 +29,13 @@ func TestErrorsOfAccountsSayWhatTheyAre(t *testing.T) {
 		"sudo of an expired account": {sudo: `echo 'sudo: Account expired or PAM config lacks an "account" section for sudo, contact your system administrator' >&2; exit 1`,
 			code: converge.CodeSudo, words: []string{"Account expired", "has expired", "chage"}},
 		"expired password": {forced: `echo "WARNING: Your password has expired." >&2; echo "Password change required but no TTY available." >&2; exit 1`,
-			code: converge.CodeShell, words: []string{"Password change required", "has expired", "chage"}},
+			code: converge.CodeShell, words: []string{"Password change required", "passwd tester the password"}, lacks: "/bin/sh"},
+		"expired password behind a banner": {forced: `printf %0600d 0; echo "Password change required but no TTY available." >&2; exit 1`,
+			code: converge.CodeShell, words: []string{"000000", "passwd tester the password"}, lacks: "/bin/sh"},
+		"banner without a shell": {forced: `printf %0600d 0; exit 1`, code: converge.CodeShell,
+			words: []string{"does not run commands", "000000", "A shell such as /bin/sh is needed"}},
+		"banner of sudo": {sudo: `printf %0600d 0; exit 1`, code: converge.CodeSudo,
+			words: []string{"does not let the user \"tester\"", "000000", "NOPASSWD rule in sudoers"}},
 		"no login": {forced: `echo "This account is currently not available."; exit 1`, code: converge.CodeShell,
 			words: []string{"currently not available", "nologin", "usermod -s /bin/sh tester"}},
 	} {
@@ -42,6 +49,16 @@ func TestErrorsOfAccountsSayWhatTheyAre(t *testing.T) {
 			refused(t, err, test.code, test.words...)
 			if strings.Contains(err.Error(), "umask") {
 				t.Errorf("the message shows the bootstrap: %v", err)
+			}
+			const shown = 400 // of a message, in what Terraform prints of a run
+			start := string([]rune(err.Error())[:min(shown, len([]rune(err.Error())))])
+			for _, word := range test.words {
+				if !strings.Contains(start, word) {
+					t.Errorf("the first %d characters lack %q: %s", shown, word, start)
+				}
+			}
+			if test.lacks != "" && strings.Contains(err.Error(), test.lacks) {
+				t.Errorf("%q is in: %v", test.lacks, err)
 			}
 		})
 	}
