@@ -275,7 +275,7 @@ func TestLoginScriptsWithoutAPath(t *testing.T) {
 func TestNoShell(t *testing.T) {
 	for _, test := range []struct{ name, forced, word string }{
 		{"nologin", "echo 'This account is currently not available.'; exit 1", "This account is currently not available."},
-		{"false", "exit 1", "it printed nothing"},
+		{"false", "exit 1", "printed nothing"},
 		{"true", "exit 0", `user "tester"`},
 		{"complains", "echo 'go away' >&2; exit 254", "go away"},
 	} {

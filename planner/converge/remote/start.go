@@ -133,25 +133,32 @@ func (f *far) whyNoStart(ctx context.Context, err error, said, printed string) e
 	}
 	switch {
 	case said == "":
-		return failed(converge.CodeShell, "the login shell of the user %q (connection.user) does not run commands%s (no "+
-			"shell, or a forced command); it printed %s. "+
-			"A shell such as /bin/sh is needed%s", f.user, slow, printed, f.advice(raw, ""))
+		advice := f.advice(raw)
+		if advice == "" {
+			advice = "A shell such as /bin/sh is needed; it has none, or a forced command"
+		}
+		return failed(converge.CodeShell, "the login of the user %q (connection.user) does not run commands%s. %s. "+
+			"It printed %s", f.user, slow, advice, printed)
 	case said == saysShell && errors.Is(why, errPassword):
 		return failed(converge.CodeSudo, "sudo does not accept connection.sudo_password for the user %q", f.user)
 	case said == saysShell && f.sudo:
-		otherwise := ". The user needs a NOPASSWD rule in sudoers, " +
-			"or set connection.sudo_password (connect.credentials.sudo_password of a node)"
-		if f.password != "" {
-			otherwise = ". The user needs a rule in sudoers"
+		advice := f.advice(raw)
+		switch {
+		case advice != "":
+		case f.password != "":
+			advice = "The user needs a rule in sudoers"
+		default:
+			advice = "The user needs a NOPASSWD rule in sudoers, or set connection.sudo_password " +
+				"(connect.credentials.sudo_password of a node)"
 		}
-		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s; it printed %s%s",
-			f.user, slow, printed, f.advice(raw, otherwise))
+		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s. %s. It printed %s",
+			f.user, slow, advice, printed)
 	}
 	return failed(converge.CodeLost, "the helper could not be started%s; the node printed %s", slow, printed)
 }
 
 // expired is the advice for an account or password of the user that has expired.
-const expired = ". The account or the password of the user has expired: on the node, chage -l USER shows which; " +
+const expired = "The account or the password of the user has expired: on the node, chage -l USER shows which; " +
 	"chage -E -1 USER renews the account, passwd USER the password"
 
 // causes are what sudo, PAM and login shells print, in lower case, and what to do about it: USER is the user, RULE how
@@ -162,19 +169,20 @@ var causes = []struct{ printed, advice string }{
 	{"account or password is expired", expired},
 	{"password has expired", expired},
 	{"password change required", expired},
-	{"account is currently not available", ", and that of the user is nologin: usermod -s /bin/sh USER"},
-	{"is not allowed to execute", ". The user's rules in sudoers do not allow /bin/sh; " +
+	{"account is currently not available",
+		"A shell such as /bin/sh is needed, and the user's is nologin: usermod -s /bin/sh USER"},
+	{"is not allowed to execute", "The user's rules in sudoers do not allow /bin/sh; " +
 		"one that does is: USER ALL=(root) RULE"},
-	{"may not run sudo", ". The user's rules in sudoers do not allow /bin/sh; one that does is: USER ALL=(root) RULE"},
-	{"is not in the sudoers file", ". The user has no rule in sudoers; one that is enough is: USER ALL=(root) RULE"},
-	{"must have a tty", ". sudo asks for a terminal, and there is no terminal here; " +
+	{"may not run sudo", "The user's rules in sudoers do not allow /bin/sh; one that does is: USER ALL=(root) RULE"},
+	{"is not in the sudoers file", "The user has no rule in sudoers; one that is enough is: USER ALL=(root) RULE"},
+	{"must have a tty", "sudo asks for a terminal, and there is no terminal here; " +
 		"add to sudoers: Defaults:USER !requiretty"},
-	{"sudo: not found", ". sudo is not installed: install it, or set connection.user to root"},
-	{"sudo: command not found", ". sudo is not installed: install it, or set connection.user to root"},
+	{"sudo: not found", "sudo is not installed: install it, or set connection.user to root"},
+	{"sudo: command not found", "sudo is not installed: install it, or set connection.user to root"},
 }
 
-// advice returns what to do about what a node printed, or otherwise, where that is not known.
-func (f *far) advice(printed, otherwise string) string {
+// advice returns what to do about what a node printed; empty where that is not known.
+func (f *far) advice(printed string) string {
 	rule := "NOPASSWD: ALL"
 	if f.password != "" {
 		rule = "ALL"
@@ -185,5 +193,5 @@ func (f *far) advice(printed, otherwise string) string {
 			return strings.NewReplacer("USER", f.user, "RULE", rule).Replace(c.advice)
 		}
 	}
-	return otherwise
+	return ""
 }
