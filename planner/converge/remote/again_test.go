@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,6 +28,10 @@ func TestASessionTakesTheNextManifest(t *testing.T) {
 		}
 	}
 	works(1)
+	// A sign of life that the helper has not read, because it was about to end, is left to the bootstrap.
+	if _, err := io.WriteString(link.waiting.session.Stdin(), "\n"); err != nil {
+		t.Fatal(err)
+	}
 	works(1)
 	file := filepath.Join(n.home, h.carried["linux/amd64"].file())
 	if err := os.Chmod(file, 0o722); err != nil {
