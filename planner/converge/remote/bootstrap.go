@@ -129,6 +129,7 @@ func (h Helpers) bootstrap(mark string) string {
 		`umask "$u"`,
 		`cd /`,
 		`while :; do echo "MARKER have"; "$f"; s=$?; [ "$s" = 0 ] || exit "$s"; ` +
-			`echo "MARKER again"; read -r o && [ "$(look "$@")" = "$k-" ] || exit 0; done`,
+			`echo "MARKER again"; o=; until [ "$o" = again ]; do read -r o || exit 0; done; ` +
+			`[ "$(look "$@")" = "$k-" ] || exit 0; done`,
 	}, "; "))
 }

@@ -61,10 +61,10 @@ func (f *far) listen() {
 	})
 }
 
-// wake asks the bootstrap that waits to start the helper again.
+// wake asks the bootstrap that waits to start the helper again. Empty lines are signs of life that the helper left.
 func (f *far) wake() error {
 	f.waits = false
-	_, err := io.WriteString(f.session.Stdin(), "\n")
+	_, err := io.WriteString(f.session.Stdin(), "again\n")
 	return err
 }
 
