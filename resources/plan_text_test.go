@@ -208,6 +208,29 @@ func TestTextShowsTheWork(t *testing.T) {
 	c.empty()
 }
 
+// A refresh says on which nodes nothing of the site is left, also where no plan has the steps that create it again.
+func TestTextOfAReinstalledNode(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	c.configure(s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/etc/x": "x\n"}), ""))
+	const warning, node = "Warning: Nodes on which nothing of the site is left: 1", `node "b": 2 resources were applied`
+	says := func(want bool, args ...string) {
+		t.Helper()
+		text := unwrapped(c.run(0, append([]string{"plan", "-input=false", "-no-color"}, args...)...))
+		if strings.Contains(text, warning) != want || strings.Contains(text, node) != want || strings.Contains(text, `node "a": `) {
+			t.Errorf("plan %v says that nothing is left on b: %v, want %v:\n%s", args, !want, want, text)
+		}
+	}
+	c.apply()
+	says(false)
+	s.must(os.RemoveAll(filepath.Join(s.dir, "b")))
+	s.mkdir("b", "etc")
+	says(true, "-refresh-only")
+	says(true)
+	c.apply()
+	says(false, "-refresh-only")
+}
+
 // A run that was interrupted is planned again as far as it did not come.
 func TestTextAfterAnInterruptedRun(t *testing.T) {
 	s := newSandbox(t, "a", "b")
