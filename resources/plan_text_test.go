@@ -213,7 +213,7 @@ func TestTextOfAReinstalledNode(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	c := newCommandLine(t)
 	c.configure(s.config([]string{"a", "b"}, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/etc/x": "x\n"}), ""))
-	const warning, node = "Warning: Nodes on which nothing of the site is left: 1", `node "b": 2 resources were applied`
+	const warning, node = "Warning: Nodes on which nothing of the site is left: 1", `resources there were: node "b": 2`
 	says := func(want bool, args ...string) {
 		t.Helper()
 		text := unwrapped(c.run(0, append([]string{"plan", "-input=false", "-no-color"}, args...)...))

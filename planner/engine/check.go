@@ -119,7 +119,7 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 		out.State.Machines = map[string]converge.Identity{}
 	}
 	unreachable := map[string]error{}
-	var noop, guards []string
+	var noop, guards, lost []string
 	for node, survey := range found {
 		if survey.Identity.Running() {
 			out.State.Machines[node] = survey.Identity
@@ -128,6 +128,9 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			out.State.Applied[node] = survey.Ledger
 			if len(survey.Ledger) == 0 {
 				delete(out.State.Applied, node)
+				if was := len(past.Applied[node]); was > 0 {
+					lost = append(lost, fmt.Sprintf("node %q: %d", node, was))
+				}
 			}
 		}
 		if !survey.Reachable || survey.Error != nil {
@@ -152,6 +155,12 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			"No new connection confirmed them, so these nodes are as they were before. Correct the change, or the way to the "+
 				"nodes, then apply again.\n%s", strings.Join(FirstLines(guards), "\n"))
 	}
+	if len(lost) > 0 {
+		slices.Sort(lost)
+		out.warn(fmt.Sprintf("Nodes on which nothing of the site is left: %d", len(lost)),
+			"Their ledgers have nothing of the site any more, as after a reinstall. The next apply does again all that is to "+
+				"be there. How many resources there were:\n%s", strings.Join(FirstLines(lost), "\n"))
+	}
 	if len(noop) > 0 {
 		slices.Sort(noop)
 		out.warn(fmt.Sprintf("Resources with noop differ: %d", len(noop)),
@@ -159,8 +168,8 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 	}
 	if len(unreachable) > 0 {
 		out.warn(fmt.Sprintf("%d of %d nodes could not be checked", len(unreachable), len(s.Nodes)),
-			"A refresh looks at nodes through the connections of the last apply, and in a plan through those that were "+
-				"corrected since. What is known of these nodes stays as it was; they count neither as drifted nor as gone.\n%s",
+			"A refresh looks at nodes through the connections of the last apply, and in a plan through those of slipway_node "+
+				"that were corrected since. What is known of these nodes stays as it was; they count neither as drifted nor as gone.\n%s",
 			Reasons(unreachable))
 	}
 	if err := telemetry.Checked(ctx, s.Name, len(out.Drift), len(out.Unreachable)); err != nil {
