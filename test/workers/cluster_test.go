@@ -38,7 +38,7 @@ const patience = 3 * time.Minute
 
 // cluster is a site whose runs are handed over.
 type cluster struct {
-	t        *testing.T
+	t        testing.TB
 	dir      string
 	server   *temporaltest.Server
 	database *postgrestest.Cluster
@@ -52,7 +52,7 @@ type cluster struct {
 var clusters atomic.Int32
 
 // newCluster returns a site on the server and the database that the tests share.
-func newCluster(t *testing.T, nodes ...site.Node) *cluster {
+func newCluster(t testing.TB, nodes ...site.Node) *cluster {
 	t.Helper()
 	if errors.Is(shared.err, temporaltest.ErrMissing) {
 		temporaltest.Skip(t, shared.err)
@@ -64,7 +64,7 @@ func newCluster(t *testing.T, nodes ...site.Node) *cluster {
 }
 
 // on returns a site on a server and a database.
-func on(t *testing.T, server *temporaltest.Server, database *postgrestest.Cluster, nodes ...site.Node) *cluster {
+func on(t testing.TB, server *temporaltest.Server, database *postgrestest.Cluster, nodes ...site.Node) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir(), server: server, database: database, journal: database.URL(t),
 		key: encryption.New(), prefix: fmt.Sprint("test", clusters.Add(1)), site: site.Site{Name: "lon1"}}
