@@ -2,12 +2,9 @@ package workers
 
 import (
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
-
-	"go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/client"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
@@ -15,7 +12,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/planner/temporal/temporaltest"
 )
 
 // large returns a site on the shared servers: nodes in groups, with so many files each.
@@ -55,7 +51,7 @@ func BenchmarkAgainstInProcess(b *testing.B) {
 		c := large(b, 300, 1, 20)
 		w := c.worker(nil)
 		handed += c.timed(c.engine(c.settings()))
-		w.end(9)
+		w.end(syscall.SIGKILL)
 		c = large(b, 300, 1, 20)
 		here += c.timed(&engine.Engine{Journals: journal.Location{Path: c.dir}, Now: time.Now,
 			Executor: func() rollout.Executor { return folders{} }, Caller: controller.New(controller.Options{})})
@@ -80,22 +76,5 @@ func BenchmarkHistory(b *testing.B) {
 		b.ReportMetric(float64(workflows), "workflows")
 		b.ReportMetric(float64(events), "events")
 		b.ReportMetric(float64(bytes), "bytes")
-	}
-}
-
-// histories returns what the server has of the workflows of a site.
-func (c *cluster) histories() (found []*workflow.WorkflowExecutionInfo) {
-	c.t.Helper()
-	service := c.server.Client(c.t, client.Options{}).WorkflowService()
-	for page := []byte(nil); ; {
-		answer, err := service.ListWorkflowExecutions(c.t.Context(),
-			&workflowservice.ListWorkflowExecutionsRequest{Namespace: temporaltest.Namespace, NextPageToken: page})
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		found = append(found, answer.Executions...)
-		if page = answer.NextPageToken; len(page) == 0 {
-			return found
-		}
 	}
 }
