@@ -74,7 +74,8 @@ func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, r
 
 // warnOfHanded says what became of the last run that was handed over for a site that is not in the state.
 func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) (diags diag.Diagnostics) {
-	if _, inState := d.provider.Planned.runOf(siteName.ValueString()); inState || d.provider.Unknown || siteName.IsUnknown() {
+	_, inState := d.provider.Planned.runOf(siteName.ValueString())
+	if inState || d.provider.Unknown || siteName.IsUnknown() {
 		return nil // of a site in the state, the refresh has said it
 	}
 	h, err := d.engine().LastHanded(ctx, siteName.ValueString(), "")
