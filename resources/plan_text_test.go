@@ -964,8 +964,8 @@ func TestTextLimit(t *testing.T) {
 	}
 }
 
-// A number that is no whole one, where one is wanted, is one error that names the attribute.
-func TestTextWholeNumbers(t *testing.T) {
+// A number that is no whole one, where one is wanted, and a null in a list are one error that names the attribute.
+func TestTextWholeNumbersAndNulls(t *testing.T) {
 	s := newSandbox(t, "a")
 	c := newCommandLine(t)
 	motd := files("motd", map[string]string{"/etc/motd": "x\n"})
@@ -980,6 +980,9 @@ func TestTextWholeNumbers(t *testing.T) {
 		`Invalid value of approved_batches["g"] with`:                         config("  approved_batches = { g = 1.5 }"),
 		"is too large; give a whole number of at most 9223372036854775807.":   config("  parallelism = 1e30"),
 		"Invalid value of rolling.health_check.retries with slipway_group.g,": group("  rolling = { health_check = { command = \"works\", retries = 2.5 } }"),
+		"Invalid value of rolling.batches[1] with slipway_group.g,":           group("  rolling = { batches = [\"1\", null] }"),
+		"Invalid value of depends_on_groups[0] with slipway_group.g,":         group("  depends_on_groups = [null]"),
+		"is null; leave it out instead.":                                      group("  maintenance = { days = [null], start = \"22:00\", end = \"23:00\", timezone = \"UTC\" }"),
 	} {
 		c.refused(wrong, want)
 	}
