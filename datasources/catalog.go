@@ -18,6 +18,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // NewCatalog returns slipway_catalog: entities of catalog documents, each ready for the services that are of it.
@@ -60,7 +61,7 @@ func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 		Attributes: map[string]schema.Attribute{
 			"documents": schema.ListAttribute{Required: true, ElementType: types.StringType,
 				MarkdownDescription: "Texts of YAML documents: `[file(\"catalog/ntp.yaml\")]`. All of them make one catalog.",
-				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()}},
+				Validators:          []validator.List{listvalidator.SizeAtLeast(1), values.NoNulls{}}},
 			"ordering": text("What the documents say of the order of tasks beyond their requirements, as JSON: `ordering` of `slipway_deployment` takes it as it is. Null when they say nothing."),
 			"entities": schema.MapNestedAttribute{Computed: true, MarkdownDescription: "The entities, by name.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{

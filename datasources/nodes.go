@@ -8,7 +8,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
@@ -42,7 +41,7 @@ type selectorV0 struct {
 func (nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	criterion := func(description string) schema.ListAttribute {
 		return schema.ListAttribute{Optional: true, ElementType: types.StringType,
-			Validators:          []validator.List{listvalidator.NoNullValues()},
+			Validators:          []validator.List{values.NoNulls{}},
 			MarkdownDescription: description + " A criterion that is left out or empty is ignored."}
 	}
 	resp.Schema = schema.Schema{
@@ -50,7 +49,7 @@ func (nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 		Attributes: map[string]schema.Attribute{
 			"nodes": schema.DynamicAttribute{Required: true,
 				MarkdownDescription: "The nodes to select from: whole `slipway_node` objects, or objects with the same attributes, of which only `name` is required, as a list or a map."},
-			"selectors": schema.ListNestedAttribute{Required: true, Validators: []validator.List{listvalidator.NoNullValues()},
+			"selectors": schema.ListNestedAttribute{Required: true, Validators: []validator.List{values.NoNulls{}},
 				MarkdownDescription: "Which nodes: those that any of the selectors selects; `[]` selects all. A selector selects the nodes that meet all of its criteria; a criterion is met by any one of its values.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 					"node_names":  criterion("Names of nodes."),

@@ -43,8 +43,8 @@ func TestNodes(t *testing.T) {
 		})
 	}
 	refused(t, nodesConfig("local.nodes", `[{ node_labels = ["tier"] }]`), `selectors\[0\]\.node_labels\[0\]`)
-	refused(t, nodesConfig("local.nodes", `[{ node_names = ["a", null] }]`), `contains a null value`)
-	refused(t, nodesConfig("local.nodes", `[null]`), `contains a null value`)
+	refused(t, nodesConfig("local.nodes", `[{ node_names = ["a", null] }]`), `An element is null; leave it out instead`)
+	refused(t, nodesConfig("local.nodes", `[null]`), `An element is null; leave it out instead`)
 	refused(t, nodesConfig(`[{ name = "a", rack = "r1" }, { name = "a", rack = "r2" }]`, "[]"), `node "a", name: there is more than one node of this name`)
 	refused(t, nodesConfig(`[{ name = "a b" }]`, "[]"), `"a b" is not a usable name`)
 	refused(t, nodesConfig(`[{ name = "a", adress = "x" }]`, "[]"), `there is no such attribute; did you mean "address"\?`)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -253,7 +252,7 @@ func flag(description string) schema.BoolAttribute {
 
 func list(description string, validators ...validator.List) schema.ListAttribute {
 	return schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description,
-		Validators: append([]validator.List{listvalidator.NoNullValues()}, validators...)}
+		Validators: append([]validator.List{values.NoNulls{}}, validators...)}
 }
 
 // choice is one of some texts, the first where it is left out.

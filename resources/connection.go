@@ -214,5 +214,5 @@ func eitherKey(secrets string) []validator.Object {
 
 // lines accepts a list of texts without empty ones.
 func lines() []validator.List {
-	return []validator.List{listvalidator.NoNullValues(), listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))}
+	return []validator.List{values.NoNulls{}, listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))}
 }

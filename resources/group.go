@@ -99,7 +99,7 @@ func selectorsAttribute(what string) schema.ListNestedAttribute {
 		return list(description+" A criterion that is left out or empty is ignored.", listvalidator.ValueStringsAre(element...))
 	}
 	return schema.ListNestedAttribute{
-		Required: true, Validators: []validator.List{listvalidator.NoNullValues()},
+		Required: true, Validators: []validator.List{values.NoNulls{}},
 		MarkdownDescription: "Which nodes " + what +
 			": those that any of the selectors selects; `[]` selects all nodes. A selector selects the nodes that meet all of its criteria; " +
 			"a criterion is met by any one of its values.",

@@ -70,7 +70,7 @@ func TestGroupErrors(t *testing.T) {
 		"critical_left_out":  {"name = \"g\"\nselectors = []", `The argument "critical" is required`},
 		"selectors_left_out": {group(""), `The argument "selectors" is required`},
 		"empty_selector":     {group(`selectors = [{}]`), `rack_names. Write selectors = \[\] for all nodes`},
-		"null_selector":      {group(`selectors = [{ node_tags = ["a"] }, null]`), `contains a null value`},
+		"null_selector":      {group(`selectors = [{ node_tags = ["a"] }, null]`), `An element is null; leave it out instead`},
 		"label":              {group(`selectors = [{ node_labels = ["a"] }]`), `has no colon`},
 		"label_of_two":       {group(`selectors = [{ node_labels = ["a:b:c"] }]`), `has 2 colons`},
 		"percent":            {group(all + `success_criteria = { percent_successful_nodes = 101 }`), `between 0 and 100`},

@@ -99,19 +99,19 @@ func nodeSchema() schema.Schema {
 			"tags": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Tags, for selectors.",
-				Validators: []validator.Set{setvalidator.NoNullValues(),
+				Validators: []validator.Set{values.NoNulls{},
 					setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
 			},
 			"labels": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Labels, key to value, for selectors. Neither keys nor values hold a colon or have white space around them, so that a selector can name them as `key:value`.",
-				Validators: []validator.Map{mapvalidator.NoNullValues(), mapvalidator.KeysAre(labelValidator()),
+				Validators: []validator.Map{values.NoNulls{}, mapvalidator.KeysAre(labelValidator()),
 					mapvalidator.ValueStringsAre(labelValidator())},
 			},
 			"roles": schema.SetAttribute{
 				Optional: true, ElementType: types.StringType,
 				MarkdownDescription: "Roles, for overrides.",
-				Validators: []validator.Set{setvalidator.NoNullValues(),
+				Validators: []validator.Set{values.NoNulls{},
 					setvalidator.ValueStringsAre(values.NameValidator())},
 			},
 			"zone": text("Zone of the node: with an engine that has workers, those of this zone reach it, and any worker where none is set. It changes nothing of what is done on the node, and nothing without workers.",

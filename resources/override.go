@@ -26,7 +26,7 @@ func overrideSchema() schema.Schema {
 		return schema.SetAttribute{
 			Optional: true, ElementType: types.StringType,
 			MarkdownDescription: what + " that the override is for. At most one of `groups`, `roles` and `nodes` is given; with none of them the override is for the whole site.",
-			Validators: []validator.Set{setvalidator.NoNullValues(), setvalidator.SizeAtLeast(1),
+			Validators: []validator.Set{values.NoNulls{}, setvalidator.SizeAtLeast(1),
 				setvalidator.ValueStringsAre(each),
 				setvalidator.ConflictsWith(expressions...)},
 		}
@@ -34,7 +34,7 @@ func overrideSchema() schema.Schema {
 	names := func(description string) schema.SetAttribute {
 		return schema.SetAttribute{
 			Optional: true, ElementType: types.StringType, MarkdownDescription: description,
-			Validators: []validator.Set{setvalidator.NoNullValues(),
+			Validators: []validator.Set{values.NoNulls{},
 				setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
 		}
 	}

@@ -982,7 +982,7 @@ func TestTextWholeNumbersAndNulls(t *testing.T) {
 		"Invalid value of rolling.health_check.retries with slipway_group.g,": group("  rolling = { health_check = { command = \"works\", retries = 2.5 } }"),
 		"Invalid value of rolling.batches[1] with slipway_group.g,":           group("  rolling = { batches = [\"1\", null] }"),
 		"Invalid value of depends_on_groups[0] with slipway_group.g,":         group("  depends_on_groups = [null]"),
-		"is null; leave it out instead.":                                      group("  maintenance = { days = [null], start = \"22:00\", end = \"23:00\", timezone = \"UTC\" }"),
+		"An element is null; leave it out instead.":                           group("  maintenance = { days = [null], start = \"22:00\", end = \"23:00\", timezone = \"UTC\" }"),
 	} {
 		c.refused(wrong, want)
 	}
