@@ -50,10 +50,10 @@ func TestErrorsOfEntities(t *testing.T) {
 			`entity.tasks[0].tag: no task of a service can run in the task group prepare`},
 		"a callback to prepare": {"    - {name: a, tag: prepare, callback: {type: http, " + call + "}}", nil,
 			`entity.tasks[0].tag: no task of a service can run in the task group prepare`},
-		"no such resource": {"    - {name: a, requires: [{resource: 'file[/etc/mot]'}], config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].requires: there is no file[/etc/mot]; did you mean file[/etc/motd]?`},
+		"no such resource": {"    - {name: a, requires: [{resource: 'file[/etc/mot]'}], config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].requires: there is no file[/etc/mot] (on all 4 nodes); did you mean file[/etc/motd]?`},
 		"no such resource for a remote task": {"    - {name: a, requires: [{resource: 'file[/etc/mot]'}], remote: {type: shell, parameters: {command: x, timeout: 1}}}", nil,
-			`entity.tasks[0].requires: there is no file[/etc/mot]; did you mean file[/etc/motd]?`},
-		"no such service": {"    - {name: a, requires: [{service: mot}], config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].requires: there is no service "mot"; did you mean "motd"?`},
+			`entity.tasks[0].requires: there is no file[/etc/mot] (on all 4 nodes); did you mean file[/etc/motd]?`},
+		"no such service": {"    - {name: a, requires: [{service: mot}], config: {type: file, title: /a, parameters: {content: a}}}", nil, `entity.tasks[0].requires: there is no service "mot" (on all 4 nodes); did you mean "motd"?`},
 		"no such service for a callback": {"    - {name: a, requires: [{service: mot}], callback: {type: http, " +
 			call + "}}", nil, `entity.tasks[0].requires: there is no service "mot"; did you mean "motd"?`},
 		"a cycle across services": {"    - {name: a, requires: [{service: motd}], remote: {type: shell, parameters: {command: x, timeout: 1}}}", func(s *site.Site) {

@@ -113,9 +113,9 @@ func TestErrorsOfTemplates(t *testing.T) {
 		"a variable": {templated("${nod.name}"), []string{`service "s": configuration.file["/etc/f"].template: there is no ` +
 			`variable "nod"; did you mean "node"? (line 1, column 3 of the template)`}, 0},
 		"of an override": {templated("x", override), []string{`override "o": configuration.file["/etc/f"].template: the map has ` +
-			`no key "tire" (lookup(map, "tire", "default") reads one that may be missing); did you mean "tier"? ` +
-			`(line 2, column 14 of the template) (on node b)`}, 0},
-		"on some nodes": {templated(label), []string{`did you mean "tier"? (line 2, column 14 of the template) (on nodes a, b)`,
+			`no key "tire" (lookup(map, "tire", "default") reads one that may be missing) (on node b); did you mean "tier"? ` +
+			`(line 2, column 14 of the template)`}, 0},
+		"on some nodes": {templated(label), []string{`(on nodes a, b); did you mean "tier"? (line 2, column 14 of the template)`,
 			`there is none at all (line 2, column 14 of the template) (on node c)`}, 2},
 		"of a sensitive file": {sensitive, []string{`configuration.file["/etc/f"].template: cannot be evaluated; the error is ` +
 			`not shown because the resource is sensitive (line 1, column 14 of the template) (on all 3 nodes)`}, 0},
