@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/override"
@@ -30,6 +31,9 @@ func (f *nodeErrors) add(p invalid.Error, nodes []string) {
 	f.nodes[p] = append(f.nodes[p], nodes...)
 }
 
+// meant begins the part of an error that says what the user may have meant.
+const meant = "; did you mean "
+
 // all returns the errors, each with the nodes that have it.
 func (f *nodeErrors) all() invalid.Errors {
 	var out invalid.Errors
@@ -37,13 +41,16 @@ func (f *nodeErrors) all() invalid.Errors {
 		nodes := f.nodes[p]
 		slices.Sort(nodes)
 		nodes = slices.Compact(nodes)
+		on := "nodes " + list(nodes)
 		switch {
 		case len(nodes) == f.siteNodes && len(nodes) > 1:
-			p.Message += fmt.Sprintf(" (on all %d nodes)", len(nodes))
+			on = fmt.Sprintf("all %d nodes", len(nodes))
 		case len(nodes) == 1:
-			p.Message += fmt.Sprintf(" (on node %s)", nodes[0])
-		default:
-			p.Message += fmt.Sprintf(" (on nodes %s)", list(nodes))
+			on = "node " + nodes[0]
+		}
+		wrong, question, asks := strings.Cut(p.Message, meant)
+		if p.Message = wrong + " (on " + on + ")"; asks {
+			p.Message += meant + question
 		}
 		out = append(out, p)
 	}
