@@ -119,7 +119,7 @@ func TestApply(t *testing.T) {
 			if failed != (tt.fails != "") {
 				t.Errorf("logged %q", lines)
 			}
-			hint := "`report " + run.ID + "` shows more of it"
+			hint := "`terraform-provider-slipway report " + run.ID + "` shows more of it"
 			named := slices.ContainsFunc(out.Messages, func(e error) bool { return strings.Contains(e.Error(), hint) })
 			if tt.fails != "" && !named {
 				t.Errorf("no %q in: %v", hint, out.Messages)
