@@ -93,11 +93,12 @@ func (m *Messages) warn(summary, detail string, args ...any) {
 // add adds messages.
 func (m *Messages) add(more Messages) { *m = append(*m, more...) }
 
-// nameRun adds the run to hints at its report; without a run, the newest one is reported.
+// nameRun writes the whole command into hints at the report of a run.
 func (m Messages) nameRun(id string) {
 	for _, e := range m {
 		if message, ok := e.(*Message); ok {
-			message.Detail = strings.ReplaceAll(message.Detail, "`report` shows", "`report "+id+"` shows")
+			message.Detail = strings.ReplaceAll(message.Detail, "`report` shows",
+				"`terraform-provider-slipway report "+id+"` shows")
 		}
 	}
 }
