@@ -211,6 +211,48 @@ func bringUserBack(t *testing.T, homes map[string]string, makes string) {
 	r.wantRan(t, "groupadd -g 1000 ann", "useradd -u 1000 -g 1000 -G adm,users -c Ann A -d /home/ann -s /bin/bash "+makes+" ann", "chpasswd -e")
 }
 
+// TestSubordinateIDsComeBack: files of a user's containers belong to the ids that /etc/subuid and /etc/subgid gave it,
+// so it gets these back and not those that useradd gives.
+func TestSubordinateIDsComeBack(t *testing.T) {
+	const others = "root:100000:65536\n"
+	for name, tt := range map[string]struct{ was, gets, want string }{
+		"other ids": {"ann:500000:1000\nann:700000:1\n", "ann:165536:65536\n",
+			"usermod -V 165536-231071 -v 500000-500999 -v 700000-700000 -W 165536-231071 ann"},
+		"the same ids": {"ann:165536:65536\n", "ann:165536:65536\n", ""},
+		"none":         {"", "ann:165536:65536\n", "usermod -V 165536-231071 -W 165536-231071 ann"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &recorder{}
+			files := accountFiles()
+			files["/etc/subuid"], files["/etc/subgid"] = others+tt.was, others
+			if name == "the same ids" {
+				files["/etc/subgid"] += tt.was
+			}
+			s := wholeMachine(t, files, r.run)
+			r.effects = map[string]func(){
+				"userdel": func() { edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "") },
+				"useradd": func() {
+					edit(t, s, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
+					edit(t, s, "/etc/subuid", files["/etc/subuid"], others+tt.gets)
+					edit(t, s, "/etc/subgid", files["/etc/subgid"], others+tt.gets)
+				},
+			}
+			each := res(t, userType{}, "ann", resource.Parameters{"ensure": "absent"})
+			before := applied(t, s, userType{}, each)
+			if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if i := slices.IndexFunc(r.ran, func(c string) bool { return strings.HasPrefix(c, "usermod") }); i >= 0 {
+				got = r.ran[i]
+			}
+			if got != tt.want {
+				t.Errorf("ran %q, want %q", r.ran, tt.want)
+			}
+		})
+	}
+}
+
 // TestUserdelTakesTheGroupAlong: a group of the user's name that another resource made is made again.
 func TestUserdelTakesTheGroupAlong(t *testing.T) {
 	r := &recorder{}
