@@ -108,6 +108,19 @@ func names(list string) []string {
 	return strings.Split(list, ",")
 }
 
+// SubordinateIDs returns the ranges, as FIRST-LAST, that a file like /etc/subuid gives a user by name (subuid(5)).
+func (s *System) SubordinateIDs(path, user string) ([]string, error) {
+	var ranges []string
+	err := s.readAccounts(path, 3, func(f []string) {
+		first, err := strconv.ParseUint(f[1], 10, 32)
+		count, countErr := strconv.ParseUint(f[2], 10, 32)
+		if f[0] == user && err == nil && countErr == nil && count > 0 {
+			ranges = append(ranges, fmt.Sprintf("%d-%d", first, first+count-1))
+		}
+	})
+	return ranges, err
+}
+
 // readAccounts calls each for the fields of every line that has at least that many; a file that is not there has no
 // lines.
 func (s *System) readAccounts(path string, fields int, each func([]string)) error {

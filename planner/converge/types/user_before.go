@@ -27,9 +27,11 @@ type userBefore struct {
 	Groups []string `json:"groups,omitempty"` // without the primary one
 	// Administers lists the groups of which a user that was to go was an administrator (gpasswd(1)).
 	Administers []string `json:"administers,omitempty"`
-	Comment     octets   `json:"comment,omitempty"`
-	Home        octets   `json:"home,omitempty"`
-	Shell       octets   `json:"shell,omitempty"`
+	// Subordinate are the subordinate ids of a user that was to go; nil in ledgers of earlier versions.
+	Subordinate *subordinate `json:"subordinate,omitempty"`
+	Comment     octets       `json:"comment,omitempty"`
+	Home        octets       `json:"home,omitempty"`
+	Shell       octets       `json:"shell,omitempty"`
 	// Homeless says that a user that was to go had no home directory.
 	Homeless bool   `json:"homeless,omitempty"`
 	Hash     string `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
@@ -44,6 +46,21 @@ type userBefore struct {
 	Private *groupBefore `json:"private,omitempty"`
 	// MakesHome lists the home directories that come with the user, none when it was there or is not slipway's to manage.
 	MakesHome []string `json:"makes_home,omitempty"`
+}
+
+// subordinate are the ranges of ids that a user may give to its containers, as FIRST-LAST.
+type subordinate struct {
+	UIDs []string `json:"uids,omitempty"`
+	GIDs []string `json:"gids,omitempty"`
+}
+
+func subordinateOf(s *Session, user string) (*subordinate, error) {
+	uids, err := s.SubordinateIDs("/etc/subuid", user)
+	if err != nil {
+		return nil, err
+	}
+	gids, err := s.SubordinateIDs("/etc/subgid", user)
+	return &subordinate{uids, gids}, err
 }
 
 // userAttributes are the parameters whose former values can be brought back.
@@ -89,6 +106,9 @@ func captureUser(s *Session, r resource.Resource) (userBefore, error) {
 	b.Homeless = !home
 	b.UID, b.GID, b.Groups, b.Administers = u.UID, u.GID, supplementary(u, groups), administered(b.Name, groups)
 	b.Comment, b.Home, b.Shell = octets(u.Comment), octets(u.Home), octets(u.Shell)
+	if b.Subordinate, err = subordinateOf(s, b.Name); err != nil {
+		return b, err
+	}
 	return b, b.keepHash(s, u)
 }
 

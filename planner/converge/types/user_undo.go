@@ -133,7 +133,39 @@ func (b userBefore) makeAgain(ctx context.Context, s *Session, groups map[string
 			return err
 		}
 	}
-	return nil
+	return bringSubordinate(ctx, s, b)
+}
+
+// bringSubordinate gives a user that was made again the subordinate ids that it had, in the place of those that useradd
+// gave.
+func bringSubordinate(ctx context.Context, s *Session, b userBefore) error {
+	if b.Subordinate == nil {
+		return nil
+	}
+	is, err := subordinateOf(s, b.Name)
+	if err != nil {
+		return err
+	}
+	var args []string
+	for _, ids := range []struct {
+		remove, add string
+		is, was     []string
+	}{{"-V", "-v", is.UIDs, b.Subordinate.UIDs}, {"-W", "-w", is.GIDs, b.Subordinate.GIDs}} {
+		for _, r := range ids.is {
+			if !slices.Contains(ids.was, r) {
+				args = append(args, ids.remove, r)
+			}
+		}
+		for _, r := range ids.was {
+			if !slices.Contains(ids.is, r) {
+				args = append(args, ids.add, r)
+			}
+		}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	return runShadow(ctx, s, "usermod", append(args, b.Name)...)
 }
 
 // parameters are those of a resource that makes the user as it was.
