@@ -196,7 +196,6 @@ func TestAKillWhileTheJournalIsMade(t *testing.T) {
 	}
 }
 
-// A user who cannot use a journal considers deleting it: the error says what that costs.
 // TestDatabaseOfAnotherProgram: its error says what it is and what deleting it costs, whatever its version and whoever
 // opens it; and nothing is changed in it.
 func TestDatabaseOfAnotherProgram(t *testing.T) {
@@ -224,6 +223,7 @@ func TestDatabaseOfAnotherProgram(t *testing.T) {
 	}
 }
 
+// A user who cannot use a journal considers deleting it: the error says what that costs.
 func TestErrorsOfTheFileNameTheCostOfDeletingIt(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.db")
