@@ -137,7 +137,7 @@ func (f *far) whyNoStart(ctx context.Context, err error, said, printed string) e
 		if advice == "" {
 			advice = "A shell such as /bin/sh is needed; it has none, or a forced command"
 		}
-		return failed(converge.CodeShell, "the login of the user %q (connection.user) does not run commands%s. %s. "+
+		return failed(converge.CodeShell, "the login shell of the user %q (connection.user) does not run commands%s. %s. "+
 			"It printed %s", f.user, slow, advice, printed)
 	case said == saysShell && errors.Is(why, errPassword):
 		return failed(converge.CodeSudo, "sudo does not accept connection.sudo_password for the user %q", f.user)
