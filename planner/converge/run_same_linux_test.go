@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -66,6 +68,80 @@ func TestOnePackageByTwoNames(t *testing.T) {
 	results := runAll(t, s, managed(t, "package", "tree", nil), managed(t, "package", "tree:amd64", nil))
 	if results[0].Status != Unchanged || results[1].Status != Failed || !strings.Contains(results[1].Message, "package[tree]") {
 		t.Errorf("%+v", results)
+	}
+}
+
+// TestAnotherSpellingTakesOver: a resource whose object is written another way, which only the node knows to be the same, under its title or another
+// one, goes on where it was: nothing has changed, and what was there before slipway is back in the end, also when the link of the former way goes.
+func TestAnotherSpellingTakesOver(t *testing.T) {
+	for typ, parameters := range map[string]resource.Parameters{
+		"file": {"content": "x"}, "ini_setting": {"setting": "k", "value": "v"}, "file_line": {"line": "x"},
+	} {
+		at := func(title, dir string) Item {
+			p := maps.Clone(parameters)
+			p["path"] = dir + "/f"
+			return managed(t, typ, title, p)
+		}
+		link := managed(t, "file", "/alias", resource.Parameters{"target": "real"})
+		for name, tt := range map[string]struct{ former, now []Item }{
+			"the same title":                    {[]Item{at("f", "/alias")}, []Item{at("f", "/real")}},
+			"another title":                     {[]Item{at("f", "/alias")}, []Item{removal(typ + "[f]"), at("g", "/real")}},
+			"the same title, and the link goes": {[]Item{link, at("f", "/alias")}, []Item{removal("file[/alias]"), at("f", "/real")}},
+			"another title, and the link goes":  {[]Item{link, at("f", "/alias")}, []Item{removal("file[/alias]"), removal(typ + "[f]"), at("g", "/real")}},
+		} {
+			t.Run(typ+", "+name, func(t *testing.T) {
+				s := folder(t, map[string]string{"/real/f": "k = original\n"})
+				if len(tt.former) == 1 {
+					if err := os.Symlink("real", filepath.Join(s.Root, "alias")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				runAll(t, s, tt.former...)
+				file := filepath.Join(s.Root, "real/f")
+				was, err := os.Stat(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				results := runAll(t, s, tt.now...)
+				if last := results[len(results)-1]; last.Status != Unchanged {
+					t.Errorf("it is %s: %s %v", last.Status, last.Message, last.Differences)
+				}
+				if now, err := os.Stat(file); err != nil || !os.SameFile(was, now) || now.ModTime() != was.ModTime() {
+					t.Errorf("the file was written: %v", err)
+				}
+				runAll(t, s)
+				if is, err := s.ReadFile("/real/f"); string(is) != "k = original\n" || err != nil {
+					t.Errorf("after the tear-down it is %q, %v", is, err)
+				}
+			})
+		}
+	}
+}
+
+// TestAnotherNameOfAPackageKeepsIt: a package of slipway's whose name gets the node's own architecture, or loses it, is not removed and installed again.
+func TestAnotherNameOfAPackageKeepsIt(t *testing.T) {
+	const simulate, install = "apt-get" + aptOptions + " -s", "apt-get" + aptOptions + " install"
+	for was, now := range map[string]string{"tree": "tree:amd64", "tree:amd64": "tree"} {
+		var s *types.Session
+		r := &recorder{answers: map[string]system.Output{
+			"apt-cache policy": prints(was + ":\n  Candidate: 1\n"),
+			simulate:           prints("Inst tree (1 x [amd64])\n"),
+		}}
+		s = aptNode(t, "", r)
+		r.effects = map[string]func(){install: nowInstalled(t, &s, stanza("tree", ""), "")}
+		if got := runAll(t, s, managed(t, "package", "t", resource.Parameters{"name": was}))[0]; got.Status != Changed {
+			t.Fatalf("%s: %s", got.Status, got.Message)
+		}
+		r.ran = nil
+		got := runAll(t, s, managed(t, "package", "t", resource.Parameters{"name": now}))[0]
+		if got.Status != Unchanged {
+			t.Errorf("%s, then %s: it is %s: %s %v", was, now, got.Status, got.Message, got.Differences)
+		}
+		for _, line := range r.ran {
+			if strings.Contains(line, "purge") || strings.Contains(line, "remove") || strings.HasPrefix(line, install) {
+				t.Errorf("%s, then %s: %s", was, now, line)
+			}
+		}
 	}
 }
 
