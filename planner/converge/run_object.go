@@ -90,11 +90,12 @@ func (x *session) findConflicts(operations []*operation) {
 	}
 }
 
-// moves reports whether the resource looked after another object until now. An older ledger may not say what it looked
-// after.
+// moves reports whether the resource looked after another object until now, and not after the same one under another
+// name. An older ledger may not say what it looked after.
 func (x *session) moves(j *operation) bool {
 	e := x.ledger.Entry(x.manifest.Site, j.id)
-	return e != nil && e.Object != "" && e.Object != j.object
+	return e != nil && e.Object != "" && e.Object != j.object &&
+		x.resolved(object{j.Type, e.Object}) != x.resolved(object{j.Type, j.object})
 }
 
 // undoFormerFirst lets the resources whose object another one is to have leave it before anything else is done.
@@ -122,12 +123,22 @@ func (x *session) occupied(j *operation) error {
 }
 
 // transferEntries lets resources that got a new title take over the ledger's entry of the one that is to be removed,
-// instead of undoing and doing it again: a user would lose the home directory, a package its data.
+// and those that name their object otherwise keep theirs, instead of undoing and doing it again: a user would lose the
+// home directory, a package its data.
 func (x *session) transferEntries() {
 	heirs := map[object]*operation{}
 	for _, j := range x.operations {
-		if o, ok := j.looksAfter(); ok && !j.Noop() && !j.RefreshOnly && x.ledger.Entry(x.manifest.Site, j.id) == nil {
+		o, ok := j.looksAfter()
+		if !ok || j.Noop() || j.RefreshOnly {
+			continue
+		}
+		switch e := x.ledger.Entry(x.manifest.Site, j.id); {
+		case e == nil:
 			heirs[x.resolved(o)] = j
+		case e.Object != "" && e.Object != j.object && !x.moves(j):
+			x.imageOfLedger(x.was(e.Key()))
+			e.Object = j.object
+			x.ledger.Change(ledger.Record{Entry: e})
 		}
 	}
 	for _, j := range x.operations {

@@ -73,6 +73,10 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `timezone` + "`" + ` | any two titles: a node has one time zone | |
 | ` + "`" + `exec` + "`" + ` | never: the same command may run twice | |
 
+A resource that gets another title, or writes its path or name another way, and looks after the same object as before takes that over: nothing is undone
+and done again. Where only the node knows that the two are one, a new title is still shown and counted as a removal, by ` + "`" + `protect.max_removed_resources` + "`" + ` too:
+the planner does not know the links of a node. The apply removes nothing then.
+
 Hard links are several names of one file. A ` + "`" + `file` + "`" + ` that is written becomes a file of its own, and undo brings its content back, but not the hard link.
 Where only ` + "`" + `owner` + "`" + `, ` + "`" + `group` + "`" + ` or ` + "`" + `mode` + "`" + ` are given it stays one file, so give all its names the same. That two managed files became one after both were applied
 is found by the next check.

@@ -90,6 +90,8 @@ func (lineType) capture(_ context.Context, s *Session, r resource.Resource) (*li
 	return captureLine(s, r.Sensitive(), r.Parameters.String("path"), lineBeforeOf(r))
 }
 
+func (b *lineBefore) locate(r resource.Resource) { b.In = r.Parameters.String("path") }
+
 func (lineType) now(_ context.Context, s *Session, _ string, b *lineBefore) (*lineBefore, error) {
 	n, err := captureLine(s, true, b.In, *b)
 	n.Image = true

@@ -82,6 +82,8 @@ func (b *fileBefore) writes(s *Session, r resource.Resource) {
 	}
 }
 
+func (b *fileBefore) locate(r resource.Resource) { b.Path = schema.FilePath(r) }
+
 // widen takes down what r says something of for the first time.
 func (t fileType) widen(_ context.Context, s *Session, r resource.Resource, b *fileBefore) error {
 	kind, info, err := look(s, b.Path)

@@ -79,6 +79,11 @@ func (iniType) capture(_ context.Context, s *Session, r resource.Resource) (*ini
 	return captureIni(s, r.Sensitive(), placeOf(r))
 }
 
+func (b *iniBefore) locate(r resource.Resource) {
+	b.Path = placeOf(r).Path
+	b.In = b.Path
+}
+
 func (iniType) now(_ context.Context, s *Session, _ string, b *iniBefore) (*iniBefore, error) {
 	n, err := captureIni(s, true, b.iniPlace)
 	n.Blank, n.Image = b.Blank, true

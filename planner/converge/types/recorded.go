@@ -36,6 +36,9 @@ type imager[B any] interface {
 // checked is a record that says whether it is damaged.
 type checked interface{ check() error }
 
+// located is a record with the path of the object, which r may write another way than the resource did before.
+type located interface{ locate(r resource.Resource) }
+
 // decode reads what a type recorded: B is a pointer.
 func decode[B any](before json.RawMessage) (b B, err error) {
 	if string(before) == "null" {
@@ -71,12 +74,16 @@ func (recorded[T, B]) Widen(
 	ctx context.Context, s *Session, r resource.Resource, before json.RawMessage,
 ) (json.RawMessage, error) {
 	var t T
-	w, ok := any(t).(widener[B])
-	if !ok {
+	var b B
+	w, widens := any(t).(widener[B])
+	if _, hasPath := any(b).(located); !widens && !hasPath {
 		return before, nil
 	}
 	b, err := decode[B](before)
-	if err == nil {
+	if l, hasPath := any(b).(located); hasPath && err == nil {
+		l.locate(r)
+	}
+	if err == nil && widens {
 		err = w.widen(ctx, s, r, b)
 	}
 	return encode(b, err)
