@@ -12,6 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/server"
 )
 
 // writeReportMarkdown writes a report for a merge request or a ticket.
@@ -82,23 +83,7 @@ func (p *printer) fence(language, text string) {
 //go:embed report.html
 var reportPage string
 
-var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"lines": strings.Lines,
-	"kind":  lineKind,
-	"clock": func(t time.Time) string { return t.UTC().Format(time.DateTime) },
-	"took":  func(millis int64) time.Duration { return time.Duration(millis) * time.Millisecond },
-}).Parse(reportPage))
-
-// lineKind says what a line of a unified diff does.
-func lineKind(line string) string {
-	switch {
-	case strings.HasPrefix(line, "+"):
-		return "added"
-	case strings.HasPrefix(line, "-"):
-		return "removed"
-	}
-	return ""
-}
+var reportTemplate = template.Must(template.New("report").Funcs(server.Functions).Parse(reportPage))
 
 // writeReportHTML writes a report as one page that needs nothing else and runs no script.
 func writeReportHTML(out io.Writer, a *account) error {

@@ -39,7 +39,7 @@ func recordHistory(t *testing.T) string {
 	}
 	failed := func(service, node, resource, message, output, status string, second int) journal.Event {
 		return journal.Event{Kind: journal.TaskFinished, Time: at(second), Group: "control", Phase: 2, Node: node,
-			Resource: resource, Service: service, Action: "update",
+			Resource: resource, Services: []string{service}, Action: "update",
 			Status: status, Message: message, Output: output, Millis: 9}
 	}
 	servers := func(address string) map[string]any {

@@ -122,11 +122,12 @@ func (s *Store) Events(ctx context.Context, run string, after int64, limit int, 
 	for rows.Next() {
 		var e Recorded
 		var at int64
-		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Group, &e.Phase, &e.Node, &e.Resource, &e.Service, &e.Action,
+		var owners string
+		if err := rows.Scan(&e.Seq, &at, &e.Kind, &e.Group, &e.Phase, &e.Node, &e.Resource, &owners, &e.Action,
 			&e.Status, &e.Message, &e.Output, &e.Millis); err != nil {
 			return nil, s.failed(err)
 		}
-		e.Time = time.UnixMilli(at).UTC()
+		e.Time, e.Services = time.UnixMilli(at).UTC(), servicesOf(owners)
 		out = append(out, e)
 	}
 	return out, s.failed(rows.Err())
@@ -195,25 +196,25 @@ type Event struct {
 	Phase    int    `json:"phase,omitempty"`
 	Node     string `json:"node,omitempty"`
 	Resource string `json:"resource,omitempty"` // type[title]
-	// the service that the task belongs to, with ", " between several that share it; empty in journals of schema 1
-	Service string `json:"service,omitempty"`
-	Action  string `json:"action,omitempty"`  // task.Action; of Planned: task.Group
-	Status  string `json:"status,omitempty"`  // converge.Status of a task, stage of a node or group, status of a run
-	Message string `json:"message,omitempty"` // bounded: 1 KiB
+	// the services that the task belongs to, more than one where they share it; empty in journals of schema 1
+	Services []string `json:"services,omitempty"`
+	Action   string   `json:"action,omitempty"`  // task.Action; of Planned: task.Group
+	Status   string   `json:"status,omitempty"`  // converge.Status of a task, stage of a node or group, status of a run
+	Message  string   `json:"message,omitempty"` // bounded: 1 KiB
 	// of the commands of the task, or a diff (TextChanged); bounded: converge.OutputLimit
 	Output string `json:"output,omitempty"`
 	Millis int64  `json:"millis,omitempty"`
 }
 
-// Services returns the services that the task of an event belongs to.
-func (e Event) Services() []string {
-	if e.Service == "" {
+// Of reports whether the task of an event belongs to a service.
+func (e Event) Of(service string) bool { return slices.Contains(e.Services, service) }
+
+// servicesText is a list of services in the database: names have no line breaks.
+func servicesText(names []string) string { return strings.Join(names, "\n") }
+
+func servicesOf(text string) []string {
+	if text == "" {
 		return nil
 	}
-	return strings.Split(e.Service, ", ")
-}
-
-// Of reports whether the task of an event belongs to a service.
-func (e Event) Of(service string) bool {
-	return e.Service == service || slices.Contains(e.Services(), service)
+	return strings.Split(text, "\n")
 }

@@ -128,6 +128,8 @@ CREATE TABLE checks (
 	more        bigint NOT NULL,
 	unreachable text NOT NULL -- JSON list
 );
+`, withReferences - 1: `
+ALTER TABLE services ADD COLUMN refers text NOT NULL DEFAULT 'null'; -- JSON list; null: recorded before
 `}
 
 // schemaPrefix is the beginning of the names of schemas with journals; the site follows.

@@ -10,16 +10,17 @@ import (
 
 // newest is the version of the schema that this slipway writes. Both databases count alike; PostgreSQL begins with 4.
 // Journals of users have had the migrations to it, so never change one: append another.
-const newest = 8
+const newest = 9
 
 // The first versions with services, with the process of a lease, with runs that workflows execute, with contents for
-// workers, and with checks.
+// workers, with checks, and with what services refer to.
 const (
-	withServices  = 2
-	withProcesses = 3
-	withWorkflows = 6
-	withBlobs     = 7
-	withChecks    = 8
+	withServices   = 2
+	withProcesses  = 3
+	withWorkflows  = 6
+	withBlobs      = 7
+	withChecks     = 8
+	withReferences = 9
 )
 
 // emptyError means that the database has no content, because a run was killed before its first transaction. It counts

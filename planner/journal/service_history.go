@@ -28,14 +28,20 @@ type ServiceRecord struct {
 // Point is a version of one incarnation of a service.
 type Point struct{ Incarnation, Version int }
 
-// versionColumns selects versions of services.
-const versionColumns = `SELECT service, incarnation, version, desired_version, id, entity, entity_version, entity_digest,
-	lifecycle, identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, run,
-	owner, at FROM services `
+// versionRows returns the SELECT of versions of services.
+func (s *Store) versionRows() string {
+	refers := "refers"
+	if s.schema < withReferences {
+		refers = "'null'"
+	}
+	return `SELECT service, incarnation, version, desired_version, id, entity, entity_version, entity_digest, lifecycle,
+		identity, state, label, deleted, transfer_context, candidate, active, rollback, redacted, config, ` + refers +
+		", run, owner, at FROM services "
+}
 
-// newestOfEach selects the newest version of the newest incarnation of each service. It does one lookup per service, so
-// a long history does not slow it down.
-const newestOfEach = versionColumns + `WHERE (service, incarnation, version) IN (
+// newestOfEach is the condition of the newest version of the newest incarnation of each service. It does one lookup per
+// service, so a long history does not slow it down.
+const newestOfEach = `WHERE (service, incarnation, version) IN (
 	SELECT service, incarnation,
 		(SELECT max(n.version) FROM services AS n WHERE n.service = d.service AND n.incarnation = d.incarnation)
 	FROM (SELECT service, max(incarnation) AS incarnation FROM services GROUP BY service) AS d) `
@@ -45,7 +51,7 @@ func (s *Store) Services(ctx context.Context, live bool) ([]services.Revision, e
 	if s.schema < withServices {
 		return nil, nil
 	}
-	out, err := manyVersions(ctx, s.db, newestOfEach+"AND NOT (deleted AND $1) ORDER BY service", live)
+	out, err := manyVersions(ctx, s.db, s.versionRows()+newestOfEach+"AND NOT (deleted AND $1) ORDER BY service", live)
 	if err != nil {
 		return nil, s.failed(err)
 	}
@@ -85,7 +91,7 @@ func (s *Store) Service(ctx context.Context, name string) (services.Revision, er
 	if s.schema < withServices {
 		return services.Revision{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
 	}
-	v, err := oneVersion(ctx, s.db, versionColumns+"WHERE service = $1 ORDER BY incarnation DESC, version DESC LIMIT 1",
+	v, err := oneVersion(ctx, s.db, s.versionRows()+"WHERE service = $1 ORDER BY incarnation DESC, version DESC LIMIT 1",
 		name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return services.Revision{}, fmt.Errorf("journal: service %q: %w", name, ErrNoService)
@@ -109,7 +115,7 @@ func (s *Store) ServiceLog(ctx context.Context, name string, before Point, limit
 	if before == (Point{}) {
 		before = Point{math.MaxInt, math.MaxInt}
 	}
-	versions, err := manyVersions(ctx, s.db, versionColumns+
+	versions, err := manyVersions(ctx, s.db, s.versionRows()+
 		"WHERE service = $1 AND (incarnation, version) < ($2, $3) ORDER BY incarnation DESC, version DESC LIMIT $4",
 		name, before.Incarnation, before.Version, limit)
 	if err != nil {
@@ -244,12 +250,12 @@ func manyVersions(ctx context.Context, q querier, query string, args ...any) ([]
 
 func scanVersion(rows *sql.Rows) (v services.Revision, err error) {
 	var candidate, active, rollback *string
-	var redacted, config string
+	var redacted, config, refers string
 	var at int64
 	if err := rows.Scan(&v.Service, &v.Incarnation, &v.Version, &v.DesiredVersion, &v.ID, &v.Entity, &v.EntityVersion,
 		&v.EntityDigest,
 		&v.Lifecycle, &v.Identity, &v.State, &v.Label, &v.Deleted, &v.TransferContext, &candidate,
-		&active, &rollback, &redacted, &config, &v.Run, &v.Owner, &at); err != nil {
+		&active, &rollback, &redacted, &config, &refers, &v.Run, &v.Owner, &at); err != nil {
 		return v, err
 	}
 	v.Time = time.UnixMilli(at).UTC()
@@ -262,7 +268,7 @@ func scanVersion(rows *sql.Rows) (v services.Revision, err error) {
 		}
 	}
 	if err := errors.Join(json.Unmarshal([]byte(redacted), &v.Redacted),
-		json.Unmarshal([]byte(config), &v.Config)); err != nil {
+		json.Unmarshal([]byte(config), &v.Config), json.Unmarshal([]byte(refers), &v.References)); err != nil {
 		return v, fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
 	}
 	return v, nil

@@ -87,7 +87,7 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, now time.Time, v se
 	if err != nil {
 		return fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
 	}
-	old, err := oneVersion(ctx, tx, versionColumns+"WHERE service = $1 AND incarnation = $2 AND version = $3", v.Service,
+	old, err := oneVersion(ctx, tx, w.store.versionRows()+"WHERE service = $1 AND incarnation = $2 AND version = $3", v.Service,
 		v.Incarnation, v.Version)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -100,6 +100,14 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, now time.Time, v se
 		}
 		if sameContent(was, row) {
 			return nil
+		}
+		old.References = v.References // where an older slipway recorded it, only these are new
+		if was, err = rowOf(&old); err != nil {
+			return err
+		}
+		if sameContent(was, row) {
+			row = was
+			break
 		}
 		field, err := conflict(&v, &old)
 		if err != nil {
@@ -115,8 +123,8 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, now time.Time, v se
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO services (service, incarnation, version, desired_version, id,
 		entity, entity_version, entity_digest, lifecycle, identity, state, label, deleted, transfer_context, candidate,
-		active, rollback, redacted, config, run, owner, at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`, row...)
+		active, rollback, redacted, config, refers, run, owner, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`, row...)
 	return err
 }
 
@@ -124,7 +132,7 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, now time.Time, v se
 // its content.
 const recordedBy = 3
 
-// rowOf returns a version as its columns, in the order of versionColumns. A text that may be NULL is nil or a string.
+// rowOf returns a version as its columns, in the order of versionRows. A text that may be NULL is nil or a string.
 func rowOf(v *services.Revision) ([]any, error) {
 	row := []any{v.Service, v.Incarnation, v.Version, v.DesiredVersion, v.ID, v.Entity, v.EntityVersion, v.EntityDigest,
 		v.Lifecycle, v.Identity, v.State, v.Label, v.Deleted, v.TransferContext}
@@ -149,7 +157,7 @@ func rowOf(v *services.Revision) ([]any, error) {
 	if config == nil {
 		config = map[string]bool{}
 	}
-	for _, x := range []any{redacted, config} {
+	for _, x := range []any{redacted, config, v.References} {
 		text, err := jsonText(x)
 		if err != nil {
 			return nil, err

@@ -439,7 +439,7 @@ func TestOldJournalIsRead(t *testing.T) {
 		t.Errorf("%+v, %v", run, err)
 	}
 	if events, err := reader.Events(t.Context(), "run-1", 0, 10); err != nil || len(events) != 1 ||
-		events[0].Resource != "file[/a]" || events[0].Service != "" || events[0].Millis != 7 {
+		events[0].Resource != "file[/a]" || len(events[0].Services) != 0 || events[0].Millis != 7 {
 		t.Errorf("%+v, %v", events, err)
 	}
 	if all, err := reader.Services(t.Context(), false); err != nil || len(all) != 0 {
@@ -476,15 +476,15 @@ func TestOldJournalIsUpgraded(t *testing.T) {
 		t.Errorf("fence %+v after 41", w.fence)
 	}
 	recordServices(t, w, []services.Revision{ntp(1, "start")})
-	if err := w.Record(t.Context(), Event{Kind: TaskFinished, Service: "ntp"}); err != nil {
+	if err := w.Record(t.Context(), Event{Kind: TaskFinished, Services: []string{"ntp", "a, b"}}); err != nil {
 		t.Fatal(err)
 	}
 	finish(t, w)
 	if events, err := s.Events(t.Context(), "run-2", 0, 10); err != nil || len(events) != 1 ||
-		events[0].Service != "ntp" {
+		!slices.Equal(events[0].Services, []string{"ntp", "a, b"}) {
 		t.Errorf("%+v, %v", events, err)
 	}
-	if events, err := s.Events(t.Context(), "run-1", 0, 10); err != nil || len(events) != 1 || events[0].Service != "" {
+	if events, err := s.Events(t.Context(), "run-1", 0, 10); err != nil || len(events) != 1 || len(events[0].Services) != 0 {
 		t.Errorf("%+v, %v", events, err)
 	}
 }
@@ -499,4 +499,69 @@ func TestNewerJournalIsNotRead(t *testing.T) {
 		!strings.Contains(err.Error(), fmt.Sprint("this slipway reads versions 1 to ", newest)) {
 		t.Error(err)
 	}
+}
+
+// A version that an older slipway recorded has no references, which is not the same as to refer to nothing; the next run
+// adds them, and changes nothing else of it.
+func TestReferencesOfOlderVersions(t *testing.T) {
+	conform(t, func(t *testing.T, at Location) {
+		old, err := at.Open(t.Context(), "lon1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := start(t, old, "run-1")
+		recordServices(t, w, []services.Revision{ntp(1, "up")})
+		finish(t, w)
+		back := map[bool]string{true: "PRAGMA user_version = 8", false: "UPDATE journal SET version = 8"}[at.URL == ""]
+		for _, statement := range []string{"ALTER TABLE services DROP COLUMN refers", back} {
+			if _, err := old.db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := old.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := ntp(1, "up")
+		expect := func(s *Store) {
+			t.Helper()
+			for what, got := range map[string]func() (services.Revision, error){
+				"newest": func() (services.Revision, error) { return s.Service(t.Context(), "ntp") },
+				"all": func() (services.Revision, error) {
+					all, err := s.Services(t.Context(), true)
+					return all[0], err
+				},
+				"log": func() (services.Revision, error) {
+					log, err := s.ServiceLog(t.Context(), "ntp", Point{}, 1)
+					return log[0].Revision, err
+				},
+			} {
+				v, err := got()
+				if d := cmp.Diff(want, v); d != "" || err != nil {
+					t.Errorf("%s: %v %s", what, err, d)
+				}
+			}
+		}
+		reader, err := at.OpenExisting(t.Context(), "lon1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(reader)
+		if err := reader.Close(); err != nil {
+			t.Error(err)
+		}
+		s := openSite(t, at)
+		expect(s)
+		w = start(t, s, "run-2")
+		now := want
+		now.Run, now.Owner, now.References = "", "", []string{"router", "switch"}
+		recordServices(t, w, []services.Revision{now})
+		want.References = now.References
+		expect(s)
+		none := ntp(2, "up")
+		none.References = []string{}
+		recordServices(t, w, []services.Revision{none})
+		want = none
+		expect(s)
+		finish(t, w)
+	})
 }

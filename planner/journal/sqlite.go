@@ -278,6 +278,8 @@ CREATE TABLE checks (
 	more        INTEGER NOT NULL,
 	unreachable TEXT NOT NULL -- JSON list
 );
+`, `
+ALTER TABLE services ADD COLUMN refers TEXT NOT NULL DEFAULT 'null'; -- JSON list; null: recorded before
 `}
 
 // foreignError means that a database is not a journal. It names its first tables.

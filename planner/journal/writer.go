@@ -324,7 +324,7 @@ func insert(ctx context.Context, tx *sql.Tx, run string, now time.Time, events [
 			e.Time = now
 		}
 		row := []any{run, e.Time.UnixMilli(), string(e.Kind), clean(e.Group), e.Phase, clean(e.Node),
-			clean(e.Resource), clean(e.Service), clean(e.Action), clean(e.Status), head(e.Message, messageLimit),
+			clean(e.Resource), clean(servicesText(e.Services)), clean(e.Action), clean(e.Status), head(e.Message, messageLimit),
 			tail(e.Output, outputLimit), e.Millis}
 		for k := range row {
 			separator := ", "

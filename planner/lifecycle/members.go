@@ -92,13 +92,22 @@ func (v *Inventory) Dangling(id string) ([]Reference, error) {
 func (v *Inventory) ReferencedBy(id string) []Reference {
 	var out []Reference
 	for _, in := range v.live() {
-		for _, set := range []Set{Candidate, Active} {
-			relations(in.entity.Structure, in.Get(set), "", func(path, target string, _ catalog.Relation) {
-				if target == id {
-					out = append(out, Reference{in.ID, set, path, target})
-				}
-			})
+		for _, r := range References(in.Instance, in.entity.Structure) {
+			if r.Target == id {
+				out = append(out, r)
+			}
 		}
+	}
+	return out
+}
+
+// References returns the references to other services in the candidate and the active set of a service with the
+// relations of a structure.
+func References(in Instance, s catalog.Structure) (out []Reference) {
+	for _, set := range []Set{Candidate, Active} {
+		relations(s, in.Get(set), "", func(path, target string, _ catalog.Relation) {
+			out = append(out, Reference{in.ID, set, path, target})
+		})
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func (d *driver) callback(ctx context.Context, s session) *sessionEnd {
 	}
 	e := journal.Event{
 		Kind: journal.TaskStarted, Group: s.Group, Phase: s.Phase, Node: s.Node, Action: string(t.Action),
-		Resource: string(taskID(planned)), Service: planned.Service,
+		Resource: string(taskID(planned)), Services: planned.Owners(),
 	}
 	if err := d.log.record(e); err != nil {
 		return &sessionEnd{Status: run.NotStarted}

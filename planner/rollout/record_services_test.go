@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -45,7 +46,7 @@ func TestEventsNameTheService(t *testing.T) {
 		var got []string
 		for _, e := range notes.events {
 			if e.Kind == journal.TaskStarted || e.Kind == journal.TaskFinished {
-				got = append(got, string(e.Kind)+" "+e.Resource+" "+e.Status+" of "+e.Service)
+				got = append(got, string(e.Kind)+" "+e.Resource+" "+e.Status+" of "+strings.Join(e.Services, " and "))
 			}
 		}
 		want := []string{

@@ -80,9 +80,9 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	begun := make([]journal.Event, 0, len(st.tasks))
 	actions := map[resource.ID]task.Action{}
 	tolerated := map[resource.ID]bool{}
-	services := map[resource.ID]string{}
+	services := map[resource.ID][]string{}
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.Phase, Node: n.Name, Service: ownersOf(t),
+		e := journal.Event{Kind: journal.TaskStarted, Group: group, Phase: st.Phase, Node: n.Name, Services: t.Owners(),
 			Action: string(t.Action)}
 		if t.Resource.Type != "" {
 			e.Resource = string(taskID(t))
@@ -90,7 +90,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 		begun = append(begun, e)
 		actions[resource.ID(e.Resource)] = t.Action
 		tolerated[resource.ID(e.Resource)] = t.Tolerate
-		services[resource.ID(e.Resource)] = e.Service
+		services[resource.ID(e.Resource)] = e.Services
 	}
 	if !d.begun(st) {
 		if err := d.log.record(begun...); err != nil {
@@ -111,7 +111,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 		action, known := actions[r.ID]
 		if r.Status == converge.Printing {
 			e := journal.Event{Kind: journal.Output, Group: group, Phase: st.Phase, Node: n.Name, Resource: string(r.ID),
-				Service: services[r.ID], Action: string(action), Output: r.Output}
+				Services: services[r.ID], Action: string(action), Output: r.Output}
 			if r.ID == "" {
 				e.Action = r.Message
 			}
@@ -150,7 +150,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 			message, output = journal.TextChanged, r.Diff
 		}
 		e := journal.Event{Kind: journal.TaskFinished, Group: group, Phase: st.Phase, Node: n.Name,
-			Resource: string(r.ID), Service: services[r.ID], Action: string(action), Status: string(r.Status),
+			Resource: string(r.ID), Services: services[r.ID], Action: string(action), Status: string(r.Status),
 			Message: message, Output: output, Millis: r.Millis}
 		o.recorded(e)
 		d.log.append(e)
@@ -319,7 +319,7 @@ func differing(ds []types.Difference) string {
 func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[resource.ID]task.Action) {
 	var ended []journal.Event
 	for _, t := range st.tasks {
-		e := journal.Event{Kind: journal.TaskFinished, Group: st.Group, Phase: st.Phase, Node: st.Node, Service: ownersOf(t),
+		e := journal.Event{Kind: journal.TaskFinished, Group: st.Group, Phase: st.Phase, Node: st.Node, Services: t.Owners(),
 			Action: string(t.Action)}
 		if o.err != nil {
 			e.Message = o.err.Error()
@@ -419,9 +419,6 @@ func lost(err error) bool {
 	var conn *transport.Error
 	return !errors.As(err, &conn) || conn.Kind == transport.Lost && !conn.Early
 }
-
-// ownersOf is what the journal has of the services of a task.
-func ownersOf(t task.Task) string { return strings.Join(t.Owners(), ", ") }
 
 // taskID is what the journal and error texts call a task: type[title], for a callback type[name].
 func taskID(t task.Task) resource.ID {

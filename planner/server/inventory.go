@@ -100,7 +100,7 @@ type instance struct {
 	Deleted         bool              `json:"deleted"`
 	Progress        *progress         `json:"deployment_progress"` // null without an active run, and where it is not asked for
 	Identity        *string           `json:"service_identity_attribute_value"`
-	ReferencedBy    []string          `json:"referenced_by"` // null: the journal does not know what refers to a service
+	ReferencedBy    []string          `json:"referenced_by"` // null where it is not asked for or known
 	TransferContext string            `json:"transfer_context"`
 	Callback        []string          `json:"callback"` // empty: slipway calls nobody back
 	Metadata        map[string]string `json:"metadata"`
@@ -139,7 +139,7 @@ func progressOf(ctx context.Context, store *journal.Store, q query) (func(servic
 				all[s.Node] = &progress{Total: s.Tasks, Waiting: s.Tasks}
 			}
 		case e.Kind == journal.TaskFinished:
-			for _, service := range e.Services() {
+			for _, service := range e.Services {
 				all[service].count(e.Status)
 			}
 		}
@@ -156,6 +156,32 @@ func (p *progress) count(status string) {
 	case slices.Contains([]string{"changed", "unchanged", "differs"}, status):
 		p.Deployed, p.Waiting = p.Deployed+1, p.Waiting-1
 	}
+}
+
+// referrersOf returns the services that refer to each service of a site (lsm.md 14), sorted; nil where a service of the
+// site was recorded last by a slipway that did not record what it refers to.
+func referrersOf(ctx context.Context, store *journal.Store) (func(service string) []string, error) {
+	all, err := store.Services(ctx, true)
+	referrers := map[string][]string{}
+	for _, v := range all {
+		if v.References == nil {
+			return func(string) []string { return nil }, err
+		}
+		for _, service := range v.References {
+			referrers[service] = append(referrers[service], v.ID)
+		}
+	}
+	return func(service string) []string { return append([]string{}, referrers[service]...) }, err
+}
+
+// asked returns what adds to an instance of a site what a request asks for.
+func asked(ctx context.Context, store *journal.Store, q query) (func(*instance), error) {
+	progress, err := progressOf(ctx, store, q)
+	if err != nil || q.number["include_referenced_by"] == 0 {
+		return func(i *instance) { i.Progress = progress(i.ID) }, err
+	}
+	referrers, err := referrersOf(ctx, store)
+	return func(i *instance) { i.Progress, i.ReferencedBy = progress(i.ID), referrers(i.ID) }, err
 }
 
 func instanceOf(site string, v services.Revision, created time.Time) instance {
@@ -223,12 +249,12 @@ func (s *server) instances(ctx context.Context, q query) (any, error) {
 		if err != nil {
 			return false, err
 		}
-		progress, err := progressOf(ctx, store, q)
+		add, err := asked(ctx, store, q)
 		for _, v := range all {
 			if v.Entity == q.text["entity"] && err == nil {
 				known = true
 				one := instanceOf(site, v, created[v.Service])
-				if one.Progress = progress(v.Service); shown(one) {
+				if add(&one); shown(one) {
 					out = append(out, one)
 				}
 			}
@@ -392,10 +418,10 @@ func (s *server) instance(ctx context.Context, q query) (answer any, err error) 
 			return &statusError{http.StatusConflict, fmt.Sprintf("the instance %q has the version %d, not %d; read it again", v.ID,
 				v.Version, expected)}
 		}
-		progress, err := progressOf(ctx, store, q)
+		add, err := asked(ctx, store, q)
 		if err == nil {
 			one := instanceOf(site, v, created)
-			one.Progress = progress(v.Service)
+			add(&one)
 			answer = map[string]any{"data": one}
 		}
 		return err

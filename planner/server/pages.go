@@ -29,9 +29,24 @@ const textLimit = 20_000
 //go:embed assets
 var assets embed.FS
 
-var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
+// Functions are those of the templates of pages and of reports alike: clock is a time in UTC, took a duration in
+// milliseconds, lines the lines of a text, kind what a line of a unified diff does (added, removed or empty).
+var Functions = template.FuncMap{
 	"clock": func(t time.Time) string { return t.UTC().Format(time.DateTime) },
 	"took":  func(millis int64) time.Duration { return time.Duration(millis) * time.Millisecond },
+	"lines": strings.Lines,
+	"kind": func(line string) string {
+		switch {
+		case strings.HasPrefix(line, "+"):
+			return "added"
+		case strings.HasPrefix(line, "-"):
+			return "removed"
+		}
+		return ""
+	},
+}
+
+var pageTemplates = template.Must(template.New("").Funcs(Functions).Funcs(template.FuncMap{
 	"span": func(r journal.Run) string {
 		if r.Ended.IsZero() {
 			return ""
@@ -49,17 +64,7 @@ var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 	"title":   func(node string) string { return (&journal.NodeHistory{Node: node}).Title() },
 	"tabs":    func() []tab { return tabs },
 	"line":    func(b *box, down int) int { return b.Y + down },
-	"lines":   strings.Lines,
 	"diff":    func(e journal.Recorded) bool { return e.Message == journal.TextChanged },
-	"kind": func(line string) string {
-		switch {
-		case strings.HasPrefix(line, "+"):
-			return "added"
-		case strings.HasPrefix(line, "-"):
-			return "removed"
-		}
-		return ""
-	},
 	"color": func(status string) string {
 		switch strings.ToLower(status) {
 		case "succeeded", "deployed", "done", "changed", "success", "removed":
@@ -188,9 +193,13 @@ func (s *server) servicePage(ctx context.Context, q query) (answer any, err erro
 		if err != nil {
 			return err
 		}
+		referrers, err := referrersOf(ctx, store)
+		if err != nil {
+			return err
+		}
 		drawn, whole := lifecycleOf(v.Lifecycle, v.State, log)
 		answer = page{"service", "Service " + v.Service, map[string]any{"Site": site, "Service": v, "Log": historyOf(log),
-			"Drawing": drawn, "Whole": whole}}
+			"Referrers": referrers(v.Service), "Drawing": drawn, "Whole": whole}}
 		return nil
 	})
 	return answer, err

@@ -36,7 +36,7 @@ func twoSites(t *testing.T) (journal.Location, *journal.Writer) {
 			t.Fatal(err)
 		}
 		task := func(kind journal.Kind, node, status string) journal.Event {
-			return journal.Event{Kind: kind, Group: "web", Phase: 1, Node: node, Resource: "file[/etc/motd]", Service: "motd",
+			return journal.Event{Kind: kind, Group: "web", Phase: 1, Node: node, Resource: "file[/etc/motd]", Services: []string{"motd"},
 				Action: "create", Status: status, Message: hostile, Millis: 20}
 		}
 		err = w.Record(t.Context(), task(journal.TaskStarted, "n1", ""), task(journal.TaskFinished, "n1", "changed"),

@@ -41,6 +41,9 @@ type Revision struct {
 	Rollback  map[string]any  `json:"rollback"`
 	Redacted  []string        `json:"redacted"` // sorted paths of the attributes left out of the sets: `files.key`
 	Config    map[string]bool `json:"config"`   // the lifecycle gates that the service sets
+	// the services to which the relations in the candidate and the active set refer, sorted; nil in what a slipway recorded
+	// whose journals did not have them
+	References []string `json:"references"`
 }
 
 // revision returns the service as a revision for its history.
@@ -76,6 +79,12 @@ func (t *Transition) revision(r Record, in lifecycle.Instance) Revision {
 	out.Active = redact(in.Active, in.Definitions.Active)
 	out.Rollback = redact(in.Rollback, in.Definitions.Rollback)
 	out.Redacted = slices.Sorted(maps.Keys(redacted))
+	out.References = []string{}
+	for _, r := range lifecycle.References(in, b.entity.Structure) {
+		out.References = append(out.References, r.Target)
+	}
+	slices.Sort(out.References)
+	out.References = slices.Compact(out.References)
 	return out
 }
 

@@ -187,7 +187,7 @@ func (r *Run) task(e journal.Event) {
 	t := r.begin(session.ctx, "task "+e.Action, e.Time.Add(-took), attribute.String("slipway.task", e.Resource),
 		attribute.String("slipway.task.type", typ), attribute.String("slipway.task.action", e.Action),
 		attribute.String("slipway.group", e.Group), attribute.String("slipway.node", e.Node),
-		attribute.String("slipway.service", e.Service), attribute.Int("slipway.phase", e.Phase))
+		attribute.StringSlice("slipway.services", e.Services), attribute.Int("slipway.phase", e.Phase))
 	t.end(e.Time, e.Status, message, failing(e.Status))
 	with := metric.WithAttributes(attribute.String("slipway.site", r.run.Site), attribute.String("slipway.task.type", typ),
 		attribute.String("slipway.status", e.Status))
