@@ -61,7 +61,7 @@ type deployment struct {
 	cmd        *cobra.Command
 	document   *document.Site
 	warned     map[string]bool // the warnings that are printed
-	out        *printer
+	out, notes *printer        // notes are warnings: they go to standard error where out is JSON alone
 	site       site.Site
 	file       string // the state file
 	connection site.Connection
@@ -86,6 +86,10 @@ func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) 
 	}
 	d := &deployment{runFlags: f, cmd: cmd, out: &printer{w: cmd.OutOrStdout()}, document: s,
 		warned: map[string]bool{}, cache: &engine.Cache{}, site: s.Site, file: f.state}
+	d.notes = d.out
+	if output := cmd.Flags().Lookup("output"); output != nil && output.Value.String() == string(asJSON) {
+		d.notes = &printer{w: cmd.ErrOrStderr()}
+	}
 	if f.environment != nil {
 		if d.connection, err = f.environment(); err != nil {
 			return nil, inputError(err)
@@ -116,7 +120,7 @@ func (d *deployment) warn(warnings invalid.Errors) {
 	for _, w := range warnings {
 		if text := w.Error(); !d.warned[text] {
 			d.warned[text] = true
-			d.out.printf("%s\n", text)
+			d.notes.printf("%s\n", text)
 		}
 	}
 }
@@ -180,7 +184,7 @@ func (d *deployment) print(messages engine.Messages) error {
 	var failed []string
 	for _, m := range messages {
 		if engine.IsWarning(m) {
-			d.out.printf("warning: %s\n", m)
+			d.notes.printf("warning: %s\n", m)
 			continue
 		}
 		failed = append(failed, m.Error())
