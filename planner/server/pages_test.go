@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -261,6 +262,38 @@ func TestViews(t *testing.T) {
 				t.Errorf("%s: status %d without %s in:\n%s", path, status, want, body)
 			}
 		}
+	}
+}
+
+// The timeline of a run at work ends now, also when nothing was recorded for long, and says what the run waits for.
+func TestTimelineOfARunAtWork(t *testing.T) {
+	t.Parallel()
+	f := journal.Location{Path: t.TempDir()}
+	s, err := f.Open(t.Context(), "lon1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // the handler opens its own
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "create", Digest: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ago := func(minutes int) time.Time { return time.Now().Add(time.Duration(-minutes) * time.Minute) }
+	err = w.Record(t.Context(), journal.Event{Kind: journal.RunStarted, Time: ago(60)},
+		journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 1, Time: ago(60)},
+		journal.Event{Kind: journal.PhaseFinished, Group: "web", Phase: 1, Status: "succeeded", Time: ago(31)},
+		journal.Event{Kind: journal.Paused, Group: "web", Phase: 1, Time: ago(30)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := look(t, New(Options{Journals: f}), "/runs/run-1/timeline")
+	for _, want := range []string{"<bdi>web</bdi> has waited 30m0s for <bdi>the approval of batch 1</bdi>", `class="bar running"`} {
+		if status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("status %d without %s in:\n%s", status, want, body)
+		}
+	}
+	if took := regexp.MustCompile(`The run took ([^ ]*) so far`).FindStringSubmatch(body); took == nil || !strings.HasPrefix(took[1], "1h0m") {
+		t.Errorf("it took %v", took)
 	}
 }
 
