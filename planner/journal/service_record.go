@@ -124,7 +124,8 @@ func (w *Writer) putVersion(ctx context.Context, tx *sql.Tx, now time.Time, v se
 	_, err = tx.ExecContext(ctx, `INSERT INTO services (service, incarnation, version, desired_version, id,
 		entity, entity_version, entity_digest, lifecycle, identity, state, label, deleted, transfer_context, candidate,
 		active, rollback, redacted, config, refers, run, owner, at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`, row...)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
+		row...)
 	return err
 }
 

@@ -92,12 +92,13 @@ type bar struct {
 }
 
 // Took is how long it took.
-func (b *bar) Took() time.Duration { return b.End.Sub(b.Start).Round(time.Millisecond) }
+func (b *bar) Took() time.Duration { return legible(b.End.Sub(b.Start)) }
 
 // waited is a group that could not start before others had ended, or that waited for a person.
 type waited struct {
 	Group, For string
 	Time       time.Duration
+	Waits      bool // still
 }
 
 // timelineWidth is the width of the timeline, in pixels.
@@ -106,16 +107,23 @@ const timelineWidth, barHeight = 1000, 26
 // timelinePage shows when groups and phases ran, who waited for whom, and what took long.
 func timelinePage(ctx context.Context, store *journal.Store, run journal.Run, _ query) (any, error) {
 	t := timeline{names: map[int]string{}, groups: map[string]*bar{},
-		phases: map[string]*bar{}, paused: map[string]time.Time{}}
+		phases: map[string]*bar{}, paused: map[string]journal.Recorded{}}
 	for e, err := range store.Each(ctx, run.ID, 0) {
 		if err != nil {
 			return nil, err
 		}
 		t.add(e)
 	}
+	if now := time.Now(); run.Status == journal.Running && len(t.order) > 0 && now.After(t.end) {
+		t.end = now
+		for _, e := range t.paused {
+			t.approvals = append(t.approvals, approval(e, t.end, true))
+		}
+		slices.SortStableFunc(t.approvals, func(a, b waited) int { return cmp.Compare(a.Group, b.Group) })
+	}
 	bars := t.lay(run)
 	data := map[string]any{"Bars": bars, "Waited": t.waits(), "Slow": t.slow, "Width": timelineWidth,
-		"Height": len(bars)*barHeight + 24, "Took": t.end.Sub(t.start).Round(time.Millisecond), "Ticks": t.ticks()}
+		"Height": len(bars)*barHeight + 24, "Took": legible(t.end.Sub(t.start)), "Ticks": t.ticks()}
 	return page{"timeline", "Timeline of a run of " + run.Site, about(run, "timeline", data)}, nil
 }
 
@@ -127,8 +135,8 @@ type timeline struct {
 	order      []*bar
 	groups     map[string]*bar
 	phases     map[string]*bar
-	paused     map[string]time.Time // groups that wait for approval -> since when
-	approved   []waited
+	paused     map[string]journal.Recorded // groups that wait for approval
+	approvals  []waited
 	slow       []journal.Recorded // tasks, the slowest first
 }
 
@@ -177,11 +185,10 @@ func (t *timeline) add(e journal.Recorded) {
 			}
 		}
 	case journal.Paused:
-		t.paused[e.Group] = e.Time
+		t.paused[e.Group] = e
 	case journal.Decided:
 		if since, waits := t.paused[e.Group]; waits && e.Action == journal.Approve {
-			t.approved = append(t.approved, waited{e.Group, "the approval of batch " + strconv.Itoa(e.Phase),
-				e.Time.Sub(since).Round(time.Millisecond)})
+			t.approvals = append(t.approvals, approval(since, e.Time, false))
 			delete(t.paused, e.Group)
 		}
 	case journal.TaskFinished:
@@ -239,7 +246,7 @@ func (t *timeline) lay(run journal.Run) (bars []*bar) {
 func (t *timeline) ticks() (out []tick) {
 	whole := t.end.Sub(t.start)
 	for i := range 5 {
-		out = append(out, tick{timelineWidth * i / 5, (whole * time.Duration(i) / 5).Round(time.Millisecond).String()})
+		out = append(out, tick{timelineWidth * i / 5, legible(whole * time.Duration(i) / 5).String()})
 	}
 	return out
 }
@@ -257,12 +264,25 @@ func (t *timeline) waits() (out []waited) {
 		switch {
 		case last == nil:
 		case own == nil:
-			out = append(out, waited{g.Name, last.Group + ", and did not start", last.End.Sub(t.start).Round(time.Millisecond)})
+			out = append(out, waited{g.Name, last.Group + ", and did not start", legible(last.End.Sub(t.start)), false})
 		default:
-			out = append(out, waited{g.Name, last.Group, own.Start.Sub(t.start).Round(time.Millisecond)})
+			out = append(out, waited{g.Name, last.Group, legible(own.Start.Sub(t.start)), false})
 		}
 	}
-	return append(out, t.approved...)
+	return append(out, t.approvals...)
+}
+
+// approval is how long a group waited for the approval of a batch, or still waits.
+func approval(e journal.Recorded, until time.Time, waits bool) waited {
+	return waited{e.Group, "the approval of batch " + strconv.Itoa(e.Phase), legible(until.Sub(e.Time)), waits}
+}
+
+// legible rounds a duration as people read it.
+func legible(d time.Duration) time.Duration {
+	if d >= time.Minute {
+		return d.Round(time.Second)
+	}
+	return d.Round(time.Millisecond)
 }
 
 // planPage shows what a run was to do: the steps of its plan, and its phases.

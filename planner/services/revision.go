@@ -41,8 +41,8 @@ type Revision struct {
 	Rollback  map[string]any  `json:"rollback"`
 	Redacted  []string        `json:"redacted"` // sorted paths of the attributes left out of the sets: `files.key`
 	Config    map[string]bool `json:"config"`   // the lifecycle gates that the service sets
-	// the services to which the relations in the candidate and the active set refer, sorted; nil in what a slipway recorded
-	// whose journals did not have them
+	// the services to which the relations in the candidate and the active set refer, sorted; nil in what an older slipway
+	// recorded, whose journals did not have them
 	References []string `json:"references"`
 }
 
