@@ -183,7 +183,8 @@ func record(t testing.TB, at journal.Location, written func(string) string) *jou
 	must(err)
 	of := func(kind journal.Kind, node, status string) journal.Event {
 		return journal.Event{Kind: kind, Group: name, Phase: 1, Node: node, Resource: "file[" + name + "]",
-			Services: []string{name}, Action: name, Status: status, Message: text, Output: text + name, Millis: 20} // the end of it is kept
+			Services: []string{name}, Action: name, Status: status, Message: text, Output: text + name, // the end of it is kept
+			Millis: 20}
 	}
 	repaired, changed := of(journal.TaskFinished, node, "changed"), of(journal.TaskFinished, node, "changed")
 	repaired.Action, changed.Message, changed.Output = "repair", journal.TextChanged, "-"+text+"\n+"+text
