@@ -298,9 +298,11 @@ func TestWatchEstimates(t *testing.T) {
 	event := func(seconds int, kind journal.Kind, node, status string) journal.Event {
 		return journal.Event{Time: start.Add(time.Duration(seconds) * time.Second), Kind: kind, Group: "web", Node: node, Status: status}
 	}
+	approved := event(1010, journal.Decided, "", "") // that a person was asked for so long is not the pace of nodes
+	approved.Action = journal.Approve
 	if err := w.Record(t.Context(), event(0, journal.PhaseStarted, "", ""), event(5, journal.PhaseStarted, "", ""),
-		event(10, journal.NodeFinished, "a", "DEPLOYED"), event(20, journal.NodeFinished, "b", "DEPLOYED"),
-		event(20, journal.GroupFinished, "", "DEPLOYED")); err != nil {
+		event(10, journal.NodeFinished, "a", "DEPLOYED"), event(10, journal.Paused, "", ""), approved,
+		event(1020, journal.NodeFinished, "b", "DEPLOYED"), event(1020, journal.GroupFinished, "", "DEPLOYED")); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
