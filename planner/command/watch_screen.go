@@ -51,7 +51,8 @@ func watchScreen(ctx context.Context, store *journal.Store, run journal.Run, in 
 // earlierRuns bounds the runs of which the time that is left is estimated.
 const earlierRuns = 20
 
-// paceOf returns what a node of each group took in the newest of the earlier runs in which the group was deployed.
+// paceOf returns what a node of each group took in the newest of the earlier runs in which the group was deployed,
+// without the time for which it waited for approval.
 func paceOf(ctx context.Context, store *journal.Store) (map[string]time.Duration, error) {
 	runs, err := store.Runs(ctx, earlierRuns)
 	if err != nil {
@@ -62,8 +63,9 @@ func paceOf(ctx context.Context, store *journal.Store) (map[string]time.Duration
 		if r.Status == journal.Running {
 			continue
 		}
-		began, nodes := map[string]time.Time{}, map[string]int{}
-		for e, err := range store.Each(ctx, r.ID, 0, journal.PhaseStarted, journal.NodeFinished, journal.GroupFinished) {
+		began, waits, nodes := map[string]time.Time{}, map[string]time.Time{}, map[string]int{}
+		for e, err := range store.Each(ctx, r.ID, 0, journal.PhaseStarted, journal.NodeFinished, journal.GroupFinished,
+			journal.Paused, journal.Decided) {
 			switch {
 			case err != nil:
 				return nil, err
@@ -71,6 +73,11 @@ func paceOf(ctx context.Context, store *journal.Store) (map[string]time.Duration
 				began[e.Group] = e.Time
 			case e.Kind == journal.NodeFinished:
 				nodes[e.Group]++
+			case e.Kind == journal.Paused:
+				waits[e.Group] = e.Time
+			case e.Action == journal.Approve && !waits[e.Group].IsZero():
+				began[e.Group] = began[e.Group].Add(e.Time.Sub(waits[e.Group]))
+				delete(waits, e.Group)
 			case e.Kind == journal.GroupFinished && e.Status == string(strategy.Deployed) && pace[e.Group] == 0 &&
 				nodes[e.Group] > 0 && !began[e.Group].IsZero():
 				pace[e.Group] = max(1, e.Time.Sub(began[e.Group])/time.Duration(nodes[e.Group]))
