@@ -93,8 +93,8 @@ resource "slipway_deployment" "test" {
 	}
 	for _, wrong := range []struct{ template, want string }{
 		{"\n${upper(node.lables.tier)}\n", `template: node has no "lables"; did you mean "labels"? (line 2, column 14 of the template)`},
-		{"\n\n${node.labels.tire}\n", `template: the map has no key "tire" (lookup(map, "tire", "default") reads one that may be missing); ` +
-			`did you mean "tier"? (line 3, column 14 of the template)`},
+		{"\n\n${node.labels.tire}\n", `template: the map has no key "tire" (lookup(map, "tire", "default") reads one that may be missing) ` +
+			`(on all 100 nodes); did you mean "tier"? (line 3, column 14 of the template)`},
 	} {
 		configure(wrong.template, `"gold"`)
 		text = c.run(1, "plan", "-input=false", "-no-color")
