@@ -112,9 +112,10 @@ func TestTextEngine(t *testing.T) {
 	if text := unwrapped(other.failingApply()); !strings.Contains(text, "runs cancel "+run) {
 		t.Errorf("another desire does not say how to cancel the run:\n%s\n%s", text, out)
 	}
+	c.changes("-out=active.tfplan") // of a run that ends before the apply
 	s.companion(0, "runs", "approve", run)
-	s.await("the end of the run", func() bool { return s.content("b", "etc/app") == "y\n" })
-	c.apply()
+	s.await("the end of the run", func() bool { return strings.Contains(s.companion(0, "runs"), "update     succeeded") })
+	c.run(0, "apply", "-input=false", "-no-color", "active.tfplan")
 	c.empty()
 	if text := s.companion(0, "runs"); strings.Count(text, "update     succeeded") != 1 {
 		t.Errorf("the run was not adopted, but done again:\n%s", text)
