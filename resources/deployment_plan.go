@@ -154,7 +154,7 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 		return nil, nil
 	}
 	out = &engine.Prior{State: past, Nodes: desired.Nodes, Imported: m.Nodes.IsNull(),
-		Unreachable: values.Texts(m.Unreachable)}
+		Unreachable: values.Texts(m.Unreachable), Active: m.ActiveRun.ValueString()}
 	if !plan.Nodes.Equal(m.Nodes) {
 		out.Nodes, diags = m.nodes(ctx, past)
 	}

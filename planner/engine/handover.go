@@ -50,7 +50,7 @@ const (
 )
 
 // handOver has a run executed elsewhere, and waits for its outcome. A run with the same desire that is active, or that
-// ended while nobody waited for it and where there is no prior state, is the one that is waited for.
+// ended while nobody waited for it and whose outcome the prior state cannot have, is the one that is waited for.
 func (e *Engine) handOver(ctx context.Context, operation string, prior *Prior, s site.Site, how Run,
 	p *planner.Plan) (out Outcome) {
 	r, err := requestOf(prior, s, how)
@@ -69,7 +69,11 @@ func (e *Engine) handOver(ctx context.Context, operation string, prior *Prior, s
 	}
 	defer func() { _ = store.Close() }() // what was written is durable
 	about.Workflow, about.Desired = e.Handing.Workflow(s.Name, about.ID), desired
-	active, m := attach(ctx, store, about)
+	var before string
+	if prior != nil {
+		before = prior.Active
+	}
+	active, m := attach(ctx, store, about, before)
 	if out.add(m); out.Failed() {
 		return out
 	}
@@ -114,9 +118,10 @@ func (e *Engine) startWorkflow(ctx context.Context, store *journal.Store, run jo
 	return errors.Join(fmt.Errorf("%w. No node was touched", err), more)
 }
 
-// attach returns the run that is waited for instead of a new one: it is active, or nobody waited for its end. nil:
-// there is none.
-func attach(ctx context.Context, store *journal.Store, wanted journal.Run) (active *journal.Run, m Messages) {
+// attach returns the run that is waited for instead of a new one: it is active, or nobody waited for its end, that of a
+// creation or of the run before, which was active when the prior state was read. nil: there is none.
+func attach(ctx context.Context, store *journal.Store, wanted journal.Run, before string) (active *journal.Run,
+	m Messages) {
 	last, err := store.Run(ctx, "")
 	switch {
 	case errors.Is(err, journal.ErrNoRun):
@@ -124,7 +129,9 @@ func attach(ctx context.Context, store *journal.Store, wanted journal.Run) (acti
 		m.fail("The journal cannot be read", "%v. No node was touched.", err)
 	case last.Workflow == "" || last.Ended.IsZero() && last.Status != journal.Running:
 	case !last.Ended.IsZero():
-		if wanted.Operation == operation(nil) && last.Desired == wanted.Desired && last.Outcome != "" && last.Status == string(rollout.StatusSucceeded) {
+		unknown := wanted.Operation == operation(nil) || last.ID == before
+		if unknown && last.Desired == wanted.Desired && last.Outcome != "" &&
+			last.Status == string(rollout.StatusSucceeded) {
 			return &last, nil
 		}
 	case last.Desired == wanted.Desired:

@@ -24,6 +24,9 @@ type Prior struct {
 	Imported    bool
 	Drift       planner.Drift
 	Unreachable []string // nodes that did not answer the last check or run
+	// Active is the run that was handed over and active when the prior state was read; empty: none was. The state does not
+	// have its outcome, and a run that executes a request does not need it.
+	Active string `json:"-"`
 }
 
 // Settings are what a plan depends on beside the site.
