@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"bufio"
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,6 +79,21 @@ func (c *cluster) await(what string, is func() bool) {
 	}
 }
 
+// killed kills Terraform in an apply, while the run waits for approval. It returns the run, and what was printed.
+func (c *cluster) killed(in *commandLine) (run string, out *bytes.Buffer) {
+	c.t.Helper()
+	cmd, out := in.command("apply", "-auto-approve", "-input=false", "-no-color")
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	run = c.waiting()
+	if err := cmd.Process.Kill(); err != nil {
+		c.t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	return run, out
+}
+
 // A run that is handed over to Temporal does what one of this process does, and outlives Terraform.
 func TestTextEngine(t *testing.T) {
 	s := newCluster(t, "a", "b")
@@ -94,15 +110,7 @@ func TestTextEngine(t *testing.T) {
 
 	// Terraform is killed while the run waits for approval.
 	c.configure(s.engine(s.rolling("y\n", canary), ""))
-	cmd, out := c.command("apply", "-auto-approve", "-input=false", "-no-color")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	run := s.waiting()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
+	run, out := s.killed(c)
 	state, err := os.ReadFile(filepath.Join(c.dir, "terraform.tfstate"))
 	if err != nil {
 		t.Fatal(err)
@@ -129,15 +137,7 @@ func TestTextEngineCreationKilled(t *testing.T) {
 	c := newCommandLine(t)
 	s.worker()
 	c.configure(s.engine(s.rolling("x\n", canary), ""))
-	cmd, out := c.command("apply", "-auto-approve", "-input=false", "-no-color")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	run := s.waiting()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
+	run, out := s.killed(c)
 	if text := unwrapped(c.changes()); !strings.Contains(text, "Run "+run) || !strings.Contains(text, "runs cancel "+run) {
 		t.Errorf("the plan does not say that the run is active:\n%s\n%s", text, out)
 	}
