@@ -32,7 +32,7 @@ func validated[Q, R any](ctx context.Context, typ tftypes.Type, req *Q, config *
 			*of(resp) = append(wrong, *of(resp)...)
 		}
 	}
-	visible(*of(resp))
+	visible(of(resp))
 	return resp, nil
 }
 

@@ -118,7 +118,7 @@ func (s *server) ConfigureProvider(ctx context.Context,
 	req *tfprotov6.ConfigureProviderRequest) (*tfprotov6.ConfigureProviderResponse, error) {
 	resp, err := s.Server.ConfigureProvider(ctx, req)
 	if err == nil {
-		visible(resp.Diagnostics)
+		visible(&resp.Diagnostics)
 	}
 	return resp, err
 }
@@ -128,7 +128,7 @@ func (s *server) ReadDataSource(ctx context.Context,
 	req *tfprotov6.ReadDataSourceRequest) (*tfprotov6.ReadDataSourceResponse, error) {
 	resp, err := s.Server.ReadDataSource(ctx, req)
 	if err == nil {
-		visible(resp.Diagnostics)
+		visible(&resp.Diagnostics)
 	}
 	return resp, err
 }
@@ -138,16 +138,28 @@ func (s *server) ImportResourceState(ctx context.Context,
 	req *tfprotov6.ImportResourceStateRequest) (*tfprotov6.ImportResourceStateResponse, error) {
 	resp, err := s.Server.ImportResourceState(ctx, req)
 	if err == nil {
-		visible(resp.Diagnostics)
+		visible(&resp.Diagnostics)
 	}
 	return resp, err
 }
 
-// visible takes what acts on terminals out of diagnostics: they may quote nodes, databases and servers.
-func visible(of []*tfprotov6.Diagnostic) {
-	for _, d := range of {
+// visible takes what acts on terminals out of diagnostics: they may quote nodes, databases and servers. Warnings with
+// one summary become one, at the attribute of the first: Terraform prints the first of them and counts the others.
+func visible(of *[]*tfprotov6.Diagnostic) {
+	warnings := map[string]*tfprotov6.Diagnostic{}
+	shown := (*of)[:0]
+	for _, d := range *of {
 		d.Summary, d.Detail = planresource.Visible(d.Summary), planresource.Visible(d.Detail)
+		if d.Severity != tfprotov6.DiagnosticSeverityWarning {
+			shown = append(shown, d)
+		} else if first := warnings[d.Summary]; first != nil {
+			first.Detail += "\n\n" + d.Detail
+		} else {
+			warnings[d.Summary] = d
+			shown = append(shown, d)
+		}
 	}
+	*of = shown
 }
 
 // ValidateProviderConfig refuses numbers that are not whole.
@@ -206,8 +218,8 @@ func (s *server) UpgradeResourceState(ctx context.Context,
 		}}}, nil
 	}
 	return pass(ctx, s, req.TypeName, &r, s.Server.UpgradeResourceState,
-		func(resp *tfprotov6.UpgradeResourceStateResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
-			return &resp.UpgradedState, resp.Diagnostics
+		func(resp *tfprotov6.UpgradeResourceStateResponse) (**tfprotov6.DynamicValue, *[]*tfprotov6.Diagnostic) {
+			return &resp.UpgradedState, &resp.Diagnostics
 		})
 }
 
@@ -216,8 +228,8 @@ func (s *server) ReadResource(ctx context.Context, req *tfprotov6.ReadResourceRe
 	error) {
 	r := *req
 	return pass(ctx, s, req.TypeName, &r, s.Server.ReadResource,
-		func(resp *tfprotov6.ReadResourceResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
-			return &resp.NewState, resp.Diagnostics
+		func(resp *tfprotov6.ReadResourceResponse) (**tfprotov6.DynamicValue, *[]*tfprotov6.Diagnostic) {
+			return &resp.NewState, &resp.Diagnostics
 		}, &r.CurrentState)
 }
 
@@ -226,8 +238,8 @@ func (s *server) PlanResourceChange(ctx context.Context,
 	req *tfprotov6.PlanResourceChangeRequest) (*tfprotov6.PlanResourceChangeResponse, error) {
 	r := *req
 	return pass(ctx, s, req.TypeName, &r, s.Server.PlanResourceChange,
-		func(resp *tfprotov6.PlanResourceChangeResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
-			return &resp.PlannedState, resp.Diagnostics
+		func(resp *tfprotov6.PlanResourceChangeResponse) (**tfprotov6.DynamicValue, *[]*tfprotov6.Diagnostic) {
+			return &resp.PlannedState, &resp.Diagnostics
 		},
 		&r.Config, &r.PriorState, &r.ProposedNewState)
 }
@@ -237,8 +249,8 @@ func (s *server) ApplyResourceChange(ctx context.Context,
 	req *tfprotov6.ApplyResourceChangeRequest) (*tfprotov6.ApplyResourceChangeResponse, error) {
 	r := *req
 	return pass(ctx, s, req.TypeName, &r, s.Server.ApplyResourceChange,
-		func(resp *tfprotov6.ApplyResourceChangeResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
-			return &resp.NewState, resp.Diagnostics
+		func(resp *tfprotov6.ApplyResourceChangeResponse) (**tfprotov6.DynamicValue, *[]*tfprotov6.Diagnostic) {
+			return &resp.NewState, &resp.Diagnostics
 		},
 		&r.Config, &r.PriorState, &r.PlannedState)
 }
@@ -248,15 +260,15 @@ func (s *server) GenerateResourceConfig(ctx context.Context,
 	req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
 	r := *req
 	return pass(ctx, s, req.TypeName, &r, s.Server.GenerateResourceConfig,
-		func(resp *tfprotov6.GenerateResourceConfigResponse) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic) {
-			return &resp.Config, resp.Diagnostics
+		func(resp *tfprotov6.GenerateResourceConfigResponse) (**tfprotov6.DynamicValue, *[]*tfprotov6.Diagnostic) {
+			return &resp.Config, &resp.Diagnostics
 		}, &r.State)
 }
 
 // pass makes a call of the framework with the objects of a request wrapped, and unwraps the one in its response, which
 // out returns with the diagnostics.
 func pass[Q, R any](ctx context.Context, s *server, resource string, req *Q,
-	call func(context.Context, *Q) (*R, error), out func(*R) (**tfprotov6.DynamicValue, []*tfprotov6.Diagnostic),
+	call func(context.Context, *Q) (*R, error), out func(*R) (**tfprotov6.DynamicValue, *[]*tfprotov6.Diagnostic),
 	in ...**tfprotov6.DynamicValue) (*R, error) {
 	if err := s.change(resource, wrap, in...); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package values
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,5 +96,26 @@ func TestNoDiagnosticActsOnATerminal(t *testing.T) {
 				t.Errorf("it says %q", text)
 			}
 		})
+	}
+}
+
+// TestWarningsOfOneSummaryAreOne: Terraform prints the first of several warnings with one summary and says "and 2 more".
+func TestWarningsOfOneSummaryAreOne(t *testing.T) {
+	warning, failure := tfprotov6.DiagnosticSeverityWarning, tfprotov6.DiagnosticSeverityError
+	diagnostics := []*tfprotov6.Diagnostic{
+		{Severity: warning, Summary: "Old", Detail: "a is old."},
+		{Severity: failure, Summary: "Wrong", Detail: "a is wrong."},
+		{Severity: warning, Summary: "New", Detail: "b is new."},
+		{Severity: failure, Summary: "Wrong", Detail: "c is wrong."},
+		{Severity: warning, Summary: "Old", Detail: "d is old."},
+	}
+	visible(&diagnostics)
+	var shown []string
+	for _, d := range diagnostics {
+		shown = append(shown, d.Summary+": "+d.Detail)
+	}
+	expected := []string{"Old: a is old.\n\nd is old.", "Wrong: a is wrong.", "New: b is new.", "Wrong: c is wrong."}
+	if !slices.Equal(shown, expected) {
+		t.Errorf("%q are shown, not %q", shown, expected)
 	}
 }
