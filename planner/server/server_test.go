@@ -254,7 +254,11 @@ func TestAccess(t *testing.T) {
 		{"IPv6", open, "/v1/sites", []string{"Host", "[::1]:8642"}, 200},
 		{"another name for loopback", open, "/v1/sites", []string{"Host", "evil.example:8642"}, 403},
 		{"no token", token, "/v1/sites", nil, 401},
-		{"wrong token", token, "/v1/sites", []string{"Authorization", "Bearer secre"}, 401},
+		{"a shorter token", token, "/v1/sites", []string{"Authorization", "Bearer secre"}, 401},
+		{"a longer token", token, "/v1/sites", []string{"Authorization", "Bearer secrets"}, 401},
+		{"another token of its length", token, "/v1/sites", []string{"Authorization", "Bearer secreT"}, 401},
+		{"an empty token", token, "/v1/sites", []string{"Authorization", "Bearer "}, 401},
+		{"an unknown address without a token", token, "/v1/nothing", nil, 401},
 		{"no scheme", token, "/v1/sites", []string{"Authorization", "secret"}, 401},
 		{"token", token, "/v1/sites", []string{"Authorization", "Bearer secret", "Host", "slipway.example"}, 200},
 		{"health", token, "/healthz", nil, 200},
@@ -292,6 +296,83 @@ func TestAccess(t *testing.T) {
 	}
 	if CheckAddress("nowhere", "t") == nil {
 		t.Error("an address without a port is accepted")
+	}
+}
+
+// An address that there is not, and a method that an address does not have, are answered in the form of all errors: as
+// JSON where programs ask, as a page where people do.
+func TestUnknownAddresses(t *testing.T) {
+	t.Parallel()
+	f, _ := twoSites(t)
+	h := New(Options{Journals: f})
+	var d openAPIDocument
+	if err := json.Unmarshal(openAPI, &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		method, path string
+		status       int
+		message      string
+		allow        string
+	}{
+		{"GET", "/v1", 404, `there is no address "/v1"; /v1/openapi.json lists all`, ""},
+		{"GET", "/v1/", 404, `there is no address "/v1/"; /v1/openapi.json lists all`, ""},
+		{"GET", "/v1/site", 404, `there is no address "/v1/site"; /v1/openapi.json lists all`, ""},
+		{"GET", "/v1/runs/run-1/task?x=1", 404, `there is no address "/v1/runs/run-1/task"; /v1/openapi.json lists all`, ""},
+		{"GET", "/v1/%1b%5b31m", 404, `there is no address "/v1/\x1b[31m"; /v1/openapi.json lists all`, ""},
+		{"GET", "/lsm/v1/service_inventory", 404, `there is no address "/lsm/v1/service_inventory"; /v1/openapi.json lists all`, ""},
+		{"POST", "/lsm/v2", 404, `there is no address "/lsm/v2"; /v1/openapi.json lists all`, ""},
+		{"POST", "/v1/runs/run-1/stop", 404, `there is no address "/v1/runs/run-1/stop"; /v1/openapi.json lists all`, ""},
+		{"POST", "/v1/sites", 405, `POST is no method of "/v1/sites"; it has GET, HEAD`, "GET, HEAD"},
+		{"GET", "/v1/runs/run-1/approve", 405, `GET is no method of "/v1/runs/run-1/approve"; it has POST`, "POST"},
+		{"DELETE", "/lsm/v1/service_inventory/vhost/5a1e", 405,
+			`DELETE is no method of "/lsm/v1/service_inventory/vhost/5a1e"; it has GET, HEAD`, "GET, HEAD"},
+		{"GET", "/nothing", 404, "", ""},
+		{"GET", "/v10", 404, "", ""},
+		{"POST", "/services", 405, "", "GET, HEAD"},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), c.method, "http://127.0.0.1:8642"+c.path, nil))
+		kind := w.Header().Get("Content-Type")
+		if w.Code != c.status || w.Header().Get("Allow") != c.allow {
+			t.Errorf("%s %s: %d with Allow %q, want %d with %q", c.method, c.path, w.Code, w.Header().Get("Allow"), c.status, c.allow)
+		}
+		if c.message == "" {
+			if kind != "text/html; charset=utf-8" || !strings.Contains(w.Body.String(), http.StatusText(c.status)) {
+				t.Errorf("%s %s: %s, want a page that shows the error:\n%s", c.method, c.path, kind, w.Body)
+			}
+			continue
+		}
+		var body map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || kind != "application/json" {
+			t.Errorf("%s %s: %s %q: %v, want JSON", c.method, c.path, kind, w.Body, err)
+			continue
+		}
+		d.check(t, c.path, d.Components.Schemas["Error"], body)
+		reason, _ := body["error"].(map[string]any)
+		if reason["message"] != c.message {
+			t.Errorf("%s %s: %v, want %s", c.method, c.path, reason["message"], c.message)
+		}
+	}
+	// in OpenAPI each operation describes its errors, and the document says what other addresses answer
+	var whole struct {
+		Info  struct{ Description string }
+		Paths map[string]map[string]struct{ Responses responses }
+	}
+	if err := json.Unmarshal(openAPI, &whole); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range whole.Paths {
+		for method, operation := range methods {
+			if operation.Responses["default"].Content["application/json"].Schema["$ref"] != "#/components/schemas/Error" {
+				t.Errorf("%s %s does not describe its errors", method, path)
+			}
+		}
+	}
+	for _, status := range []string{"404", "405"} {
+		if !strings.Contains(whole.Info.Description, status) {
+			t.Errorf("the document does not say when the answer is %s: %s", status, whole.Info.Description)
+		}
 	}
 }
 
