@@ -28,6 +28,8 @@ type route struct {
 	live   func(q query, seen int64) sender
 	page   bool // answers people
 	answer func(ctx context.Context, q query) (any, error)
+	// refuse: it has no answer, whatever is asked
+	refuse func(w http.ResponseWriter) error
 }
 
 // parameter is a parameter of the query; max is 0 for a text, 1 for a flag, and above that the bound of a number. A

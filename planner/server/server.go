@@ -82,8 +82,40 @@ func New(o Options) http.Handler {
 	for _, action := range actions {
 		mux.Handle("POST "+decisionPath+action, s.limited(s.decide(action)))
 	}
-	return secured(mux)
+	return secured(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if answer, pattern := mux.Handler(r); pattern == "" {
+			s.guarded(unknown(r, answer)).ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
 }
+
+// unknown answers an address that there is not, or a method that it does not have, as answer does, but in the form of
+// other errors: as JSON where programs ask, as a page elsewhere.
+func unknown(r *http.Request, answer http.Handler) route {
+	program := strings.HasPrefix(r.URL.Path+"/", "/v1/") || strings.HasPrefix(r.URL.Path+"/", "/lsm/")
+	return route{page: !program, refuse: func(w http.ResponseWriter) error {
+		status := statusOnly{w, http.StatusNotFound}
+		answer.ServeHTTP(&status, r)
+		err := &statusError{status.code, fmt.Sprintf("there is no address %q", r.URL.Path)}
+		if allowed := w.Header().Get("Allow"); allowed != "" {
+			err.message = fmt.Sprintf("%s is no method of %q; it has %s", r.Method, r.URL.Path, allowed)
+		} else if program {
+			err.message += "; /v1/openapi.json lists all"
+		}
+		return err
+	}}
+}
+
+// statusOnly keeps the status of an answer, and the headers, but no body.
+type statusOnly struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *statusOnly) WriteHeader(code int)        { s.code = code }
+func (s *statusOnly) Write(b []byte) (int, error) { return len(b), nil }
 
 // decisionPath is the address of decisions about a run, up to their name.
 const decisionPath = "/v1/runs/{id}/"
@@ -158,6 +190,10 @@ func (s *server) guarded(to route) http.Handler {
 		}
 		if err := s.admit(r); err != nil {
 			fail(w, err)
+			return
+		}
+		if to.refuse != nil {
+			fail(w, to.refuse(w))
 			return
 		}
 		q, err := to.query(r)
