@@ -2,8 +2,10 @@ package workers
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal/postgrestest"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal"
@@ -109,12 +112,55 @@ func (c *cluster) logs(node, want string) {
 	}
 }
 
-// The nodes that a worker works on fail when it is killed, within a limit, because nobody knows what was done there; the
-// others go on. Another worker, also one that is started later, goes on from their ledgers in the next run.
+// once wants a command on a node before the gated one of the same session, that says in the log how often it ran.
+func (c *cluster) once(node, before string) {
+	c.site.Services = append(c.site.Services, site.Service{Name: "once-" + node,
+		Selectors: site.Selectors{{NodeNames: []string{node}}},
+		Configuration: resource.Configuration{"exec": {"once": {"before": []any{"exec[" + before + "]"}, "unless": "/bin/false",
+			"command": fmt.Sprintf("cd %q; echo once >>log", c.path(node, ""))}}}})
+}
+
+// again waits until the command of a node was started for the second time.
+func (c *cluster) again(node string) {
+	c.t.Helper()
+	c.await("the command on "+node+" is started again", func() bool {
+		return strings.Count(c.content(node, "log"), "start") == 2
+	})
+}
+
+// When a worker is killed while it works on a node, another one of the zone goes on in the same run: what the ledger of
+// the node has as done is not done again, and no command runs twice at the same time.
 func TestKilledInASession(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, site.Node{Name: "a"}, site.Node{Name: "b", Zone: "rack2"})
 	c.worker(lost())
+	c.worker([]string{"--zone", "rack2"})
+	first := c.worker(ofNodes())
+	c.gated("task")
+	c.once("a", "task")
+	c.write("b", "go")
+	r := c.start()
+	c.atWork("a")
+	killed := time.Now()
+	first.end(syscall.SIGKILL)
+	c.worker(ofNodes())
+	c.again("a")
+	c.write("a", "go")
+	if out, said := r.within(killed); out.Status != engine.Deployed {
+		t.Errorf("the run ended as %q with nodes %v: %s", out.Status, out.Nodes, said)
+	}
+	c.logs("a", "once\nstart task\nstart task\nend task\n")
+	c.logs("b", "start task\nend task\n")
+	c.apply()
+	c.logs("a", "once\nstart task\nstart task\nend task\n")
+}
+
+// Without another worker the node fails within a limit, because nobody knows what was done there; the others go on. The
+// next run goes on from its ledger.
+func TestKilledAlone(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"}, site.Node{Name: "b", Zone: "rack2"})
+	c.worker(append(lost(), "--zone-wait", "5s"))
 	c.worker([]string{"--zone", "rack2"})
 	first := c.worker(ofNodes())
 	c.gated("task")
@@ -124,8 +170,9 @@ func TestKilledInASession(t *testing.T) {
 	killed := time.Now()
 	first.end(syscall.SIGKILL)
 	out, said := r.within(killed)
-	if out.Status != engine.Failed || out.Nodes["b"] != "DEPLOYED" || !strings.Contains(said,
-		"a (default): the worker that ran the session is gone, so that nobody knows what it did") {
+	if out.Status != engine.Failed || out.Nodes["b"] != "DEPLOYED" || !strings.Contains(said, "a (default): the worker that "+
+		"ran the session is gone, and nobody goes on with it: it has no zone, and no worker took its session in 5s; start "+
+		"`terraform-provider-slipway worker`") {
 		t.Errorf("the run ended as %q with nodes %v: %s", out.Status, out.Nodes, said)
 	}
 	c.worker(ofNodes())
@@ -136,8 +183,7 @@ func TestKilledInASession(t *testing.T) {
 }
 
 // A worker that is cut off from the server while it works on a node gives that up, about when the server takes it for
-// lost. The node fails; the next run goes on with another worker, also where the server gives its sessions to the one
-// that is cut off.
+// lost. Another one goes on in the same run, and no command runs twice at the same time.
 func TestCutOffInASession(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, site.Node{Name: "a"})
@@ -145,22 +191,23 @@ func TestCutOffInASession(t *testing.T) {
 	p := newProxy(t, c.server.Address)
 	first := c.worker(append(ofNodes(), "--temporal", p.address))
 	c.gated("task")
+	c.once("a", "task")
 	r := c.start()
 	c.atWork("a")
 	since := time.Now()
 	p.cut.Store(true)
-	out, said := r.within(since)
-	if out.Status != engine.Failed || !strings.Contains(said, "the worker that ran the session is gone") {
+	c.worker(ofNodes())
+	c.again("a")
+	c.write("a", "go")
+	if out, said := r.within(since); out.Status != engine.Deployed {
 		t.Errorf("the run ended as %q: %s", out.Status, said)
 	}
 	c.await("the session of the first worker ends", func() bool { return first.metric("slipway_sessions_active") == "0" })
-	c.worker(ofNodes())
-	c.write("a", "go")
-	c.apply()
-	c.logs("a", "start task\nstart task\nend task\n")
+	c.logs("a", "once\nstart task\nstart task\nend task\n")
 }
 
-// A worker that was cut off and stalled, and comes to a node when another run was there, is kept out by the fence.
+// A worker that was cut off and stalled, and comes to a node when another worker has gone on there with its session, is
+// kept out by the fence, in the same run and after it.
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, site.Node{Name: "a"})
@@ -173,18 +220,19 @@ func TestFenced(t *testing.T) {
 	c.await("the worker has the session", func() bool { return c.content("a", "gate.reached") != "-" })
 	since := time.Now()
 	p.cut.Store(true)
-	if out, said := r.within(since); out.Status != engine.Failed {
+	c.worker(ofNodes())
+	if out, said := r.within(since); out.Status != engine.Deployed {
 		t.Errorf("the run ended as %q: %s", out.Status, said)
 	}
-	c.worker(ofNodes())
-	c.file("y\n")
-	c.apply()
+	if err := os.WriteFile(c.path("a", "etc/app"), []byte("by hand\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	c.write("a", "gate")
 	c.await("the session of the first worker ends", func() bool { return first.metric("slipway_sessions_active") == "0" })
-	if got := c.content("a", "etc/app"); got != "y\n" {
+	if got := c.content("a", "etc/app"); got != "by hand\n" {
 		t.Errorf("the file is %q: the worker that was cut off was not kept out", got)
 	}
-	if got := c.content("a", "gate.ended"); !strings.Contains(got, "another controller took over the site") {
+	if got := c.content("a", "gate.ended"); !strings.Contains(got, "another worker went on with the session") {
 		t.Errorf("the session of the worker that was cut off ended with %s", got)
 	}
 }
