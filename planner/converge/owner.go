@@ -37,6 +37,10 @@ func (x *session) checkFence() *SessionError {
 	if later == nil {
 		return nil
 	}
+	if sameLine && later.Number == c.Fence.Number {
+		return &SessionError{Code: CodeFenced, Message: fmt.Sprintf("another worker went on with the session of %s on this node, "+
+			"so this one was refused and touched nothing", c.Fence.Holder)}
+	}
 	text := fmt.Sprintf("another controller took over the site %q on this node (%s); this session of %s was refused and "+
 		"touched nothing. Wait for the other run to end, then apply again", c.Site, later.Holder, c.Fence.Holder)
 	if sameLine {

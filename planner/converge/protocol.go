@@ -58,6 +58,9 @@ type Manifest struct {
 	// Fence identifies the lease of the run, empty outside of one. A session whose lease was overtaken on the node, by a
 	// session that changed it with a later one, ends with [CodeFenced] before anything is touched.
 	Fence ledger.Fence `json:"fence,omitzero"`
+	// Resume says that a session of the run with this manifest was lost. What the ledger has of it as done is not done
+	// again, and is reported as [Changed].
+	Resume bool `json:"resume,omitempty"`
 	// Items are in the order in which they are handled, except that removals which require nothing trade places among each
 	// other, so that what was applied last goes first.
 	Items []Item `json:"items,omitempty"`
@@ -233,6 +236,7 @@ const (
 	CodeRoot     Code = "not_root" // the session's user may not change the node
 	CodeLedger   Code = "ledger"   // the ledger cannot be read or written
 	CodeLost     Code = "lost"     // the session ended without a summary: the outcome of what was not reported is unknown
+	CodeGone     Code = "gone"     // as CodeLost, and with it whoever ran the session: another one may go on
 	CodeSudo     Code = "sudo_refused"
 	CodeShell    Code = "no_shell"
 	CodeArch     Code = "unknown_architecture"

@@ -287,6 +287,10 @@ func (x *session) items(ctx context.Context) {
 		if j.wrong == nil && !j.Remove && !j.RefreshOnly && !j.Noop() {
 			x.sys.Wanted = append(x.sys.Wanted, j.Resource)
 		}
+		e := x.ledger.Entry(x.manifest.Site, j.id)
+		if x.manifest.Resume && e != nil && e.Run == x.manifest.Run && e.Digest != "" && e.Digest == j.Digest {
+			x.sys.Ran[j.id] = true
+		}
 	}
 	if x.applying() {
 		x.transferEntries()

@@ -237,7 +237,12 @@ func (x *session) recordUnchanged(ctx context.Context, j *operation) {
 	if was.Entry == nil || was.Entry.Digest != j.Digest {
 		x.imageOfLedger(was)
 	}
-	if j.moved == nil {
+	switch {
+	case j.moved != nil:
+	case x.sys.Ran[j.id]: // the session that was lost did it
+		j.finish(Changed)
+		return
+	default:
 		j.finish(Unchanged)
 		return
 	}

@@ -141,6 +141,16 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 	case <-ctx.Done():
 		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost, Message: "the session was ended"}
 	}
+	if times, worker := strings.CutPrefix(fault, "gone"); worker { // whoever ran the session, in the middle of it
+		f.mu.Lock()
+		f.tries[here]++
+		try := fmt.Sprint(f.tries[here])
+		f.mu.Unlock()
+		if times == "" || times >= try {
+			return converge.Summary{}, &converge.SessionError{Code: converge.CodeGone, Message: "the worker is gone"}
+		}
+		fault = ""
+	}
 	switch fault {
 	case "unreachable":
 		return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name,
@@ -381,6 +391,9 @@ func (f *faulty) enter(a at, c converge.Manifest) {
 	}
 	if c.Keep {
 		line += ", kept"
+	}
+	if c.Resume || c.Fence.Takeover > 0 {
+		line += fmt.Sprintf(", resume %t, takeover %d", c.Resume, c.Fence.Takeover)
 	}
 	f.sessions = append(f.sessions, line)
 	if len(c.Needs) > 0 {

@@ -32,6 +32,8 @@ type Machines struct {
 	under   map[string]*question         // nodes that are being asked now
 	reached map[string]bool              // nodes that answered in a session
 	news    map[string]converge.Identity // of seen: those that drain has not returned
+	// takeovers counts for a node how often another worker went on with a session there.
+	takeovers map[string]int
 }
 
 // question is a session that asks a node which machine it is.
@@ -46,7 +48,20 @@ type question struct {
 func NewMachines(known map[string]converge.Identity) *Machines {
 	return &Machines{known: known, seen: map[string]converge.Identity{}, asked: map[string]error{},
 		duplicates: map[string]string{}, busy: map[string]error{},
-		silent: map[string]error{}, under: map[string]*question{}, reached: map[string]bool{}}
+		silent: map[string]error{}, under: map[string]*question{}, reached: map[string]bool{}, takeovers: map[string]int{}}
+}
+
+// takeOver takes down that another worker goes on with a session of a node.
+func (m *Machines) takeOver(node string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.takeovers[node]++
+}
+
+func (m *Machines) takeoversOf(node string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.takeovers[node]
 }
 
 // Known returns the identities of nodes, those that this apply saw before those that were known. A node that is the
@@ -357,6 +372,7 @@ func (d *driver) ask(ctx context.Context, nodes []string, wait time.Duration) {
 // contact runs a catalog on a node, and notes that the node answered in this run when it did.
 func (d *driver) contact(ctx context.Context, n site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
+	c.Fence.Takeover = d.Machines.takeoversOf(n.Name)
 	summary, err := d.Executor.Converge(ctx, n, c, each)
 	if (outcome{err: err}).answered(false) {
 		d.Machines.mu.Lock()

@@ -207,15 +207,26 @@ func (d *driver) whenFree(ctx context.Context, st session, c converge.Manifest, 
 		stop = ctx
 	}
 	waiting := journal.Event{Group: st.Group, Phase: st.Phase, Node: n.Name}
-	tries := 0
-	return d.untilFree(ctx, stop, waiting, func() (converge.Summary, error) {
+	tries, lost := 0, 0
+	summary, err := d.untilFree(ctx, stop, waiting, func() (summary converge.Summary, err error) {
 		working := false
-		tries++
-		c.Session = fmt.Sprintf("%d/%d/%s/%d/%d", st.ID.Pass, st.ID.Session, st.ID.Purpose, st.ID.Attempt, tries)
-		summary, err := d.converge(ctx, n, c, func(r converge.Result) {
-			working = true
-			each(r)
-		})
+		for {
+			tries++
+			c.Session = fmt.Sprintf("%d/%d/%s/%d/%d", st.ID.Pass, st.ID.Session, st.ID.Purpose, st.ID.Attempt, tries)
+			summary, err = d.converge(ctx, n, c, func(r converge.Result) {
+				working = true
+				each(r)
+			})
+			if lost == mostTakeovers || !gone(err) || ctx.Err() != nil || stop.Err() != nil {
+				break
+			}
+			lost++
+			c.Resume = true
+			d.Machines.takeOver(n.Name)
+			note := waiting
+			note.Kind, note.Message = journal.Note, "the worker that ran the session is gone; another one goes on from the ledger"
+			d.log.append(note)
+		}
 		if err == nil && summary.Error != nil {
 			err = summary.Error
 		}
@@ -225,6 +236,34 @@ func (d *driver) whenFree(ctx context.Context, st session, c converge.Manifest, 
 		}
 		return summary, err
 	})
+	if lost > 0 && err != nil && !readLedger(err) {
+		why := "the worker that ran the session is gone, and nobody goes on with it: " + withoutNode(err)
+		if gone(err) {
+			why = fmt.Sprintf("%d workers that ran the session, one after the other, are gone, so that nobody knows what it did",
+				lost+1)
+		}
+		err = &converge.SessionError{Code: converge.CodeLost, Message: why}
+	}
+	return summary, err
+}
+
+// mostTakeovers is how often another worker goes on with a session at most: one that ends its workers is given up.
+const mostTakeovers = 2
+
+// gone reports whether a session ended because whoever ran it is gone. Another worker may go on from the ledger of the
+// node, whose lock and fence keep the first one out.
+func gone(err error) bool {
+	var failed *converge.SessionError
+	return errors.As(err, &failed) && failed.Code == converge.CodeGone
+}
+
+// withoutNode returns the text of an error without its node.
+func withoutNode(err error) string {
+	var failed *transport.Error
+	if errors.As(err, &failed) {
+		return failed.Message.String()
+	}
+	return err.Error()
 }
 
 // untilFree calls try, again while another session is active on the node, until ctx or stop ends. The journal records
@@ -413,8 +452,8 @@ func early(err error) bool {
 func lost(err error) bool {
 	var session *converge.SessionError
 	if errors.As(err, &session) {
-		return session.Code == converge.CodeLost || session.Code == converge.CodeLedger ||
-			session.Code == converge.CodeRestart
+		return slices.Contains([]converge.Code{converge.CodeLost, converge.CodeGone, converge.CodeLedger,
+			converge.CodeRestart}, session.Code)
 	}
 	var conn *transport.Error
 	return !errors.As(err, &conn) || conn.Kind == transport.Lost && !conn.Early

@@ -279,7 +279,7 @@ func (in convergeInput) failed(node site.Node, err error) error {
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
 			"no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, err)}
 	case errors.As(err, &timeout):
-		return &converge.SessionError{Code: converge.CodeLost,
+		return &converge.SessionError{Code: converge.CodeGone,
 			Message: "the worker that ran the session is gone, so that nobody knows what it did"}
 	}
 	return &converge.SessionError{Code: converge.CodeLost,

@@ -9,6 +9,9 @@ type Fence struct {
 	Line   string `json:"line"` // of numbers; random
 	Number int64  `json:"number"`
 	Holder string `json:"holder"` // what messages say of who has the lease
+	// Takeover counts how often another worker went on with a session on the node under this lease: those before are
+	// kept out as with an earlier lease.
+	Takeover int `json:"takeover,omitempty"`
 }
 
 // SiteFence says that a session with a lease writes to the ledger.
@@ -28,14 +31,19 @@ func (l *Ledger) Later(site string, f Fence) (later *Fence, sameLine bool) {
 	at := slices.IndexFunc(fences, func(seen Fence) bool { return seen.Line == f.Line })
 	last := len(fences) - 1
 	switch {
-	case at < 0 || f.Number > fences[at].Number:
+	case at < 0 || f.later(fences[at]):
 		return nil, false
-	case f.Number < fences[at].Number:
+	case fences[at].later(f):
 		return &fences[at], true
 	case at < last:
 		return &fences[last], false
 	}
 	return nil, false
+}
+
+// later reports whether f came after another one of its line.
+func (f Fence) later(other Fence) bool {
+	return f.Number > other.Number || f.Number == other.Number && f.Takeover > other.Takeover
 }
 
 // IsLast reports whether f is the lease that wrote here last.
