@@ -153,7 +153,7 @@ func TestReportTable(t *testing.T) {
 	m.StartPrepare("größe")
 	m.FinishPrepare("größe", []string{"k"})
 	const want = `GROUP    STAGE     CRITICAL  NODES  WHY
-compute  FAILED    no        12     PREPARED: percent_successful_nodes is 8 %, needed at least 100 %; PREPARED: maximum_failed_nodes is 11, needed at most 0
+compute  FAILED    no        12     1 of 12 nodes prepared, percent_successful_nodes asks for 100 %; 11 of 12 nodes not prepared, maximum_failed_nodes allows 0
 größe    PREPARED  no        1
 control  FAILED    yes       1      compute failed
 
