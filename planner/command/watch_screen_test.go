@@ -55,7 +55,7 @@ func script() (run journal.Run, events []journal.Recorded, now time.Time) {
 		at(9, finished("ntp", node, "FAILED", `package[chrony]: apt-get install failed (exit status 100): E: Unable to locate package chrony`))
 	}
 	at(10, journal.Event{Kind: journal.GroupFinished, Group: "ntp", Status: "FAILED",
-		Message: "DEPLOYED: minimum_successful_nodes is 0, needed at least 1"})
+		Message: "0 of 2 nodes deployed, minimum_successful_nodes asks for 1"})
 	at(10, journal.Event{Kind: journal.GroupFinished, Group: "control", Status: "FAILED", Message: "it depends on ntp, which failed"})
 	at(10, journal.Event{Kind: journal.GroupFinished, Group: "compute", Status: "FAILED", Message: "it depends on control, which failed"})
 	at(11, journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 4, Message: "batch 1 of 3"})

@@ -104,7 +104,8 @@ func TestSteps(t *testing.T) {
 	}
 	want := Step{Group: "control", Phase: Prepare, Cause: ByCriteria, Nodes: []string{"ctl1", "ctl2"},
 		Failed: []string{}, TimedOut: []string{"ctl1"},
-		Shortfalls: []strategy.Shortfall{{Phase: strategy.Prepared, Criterion: strategy.Maximum, Needed: 0, Actual: 1}}}
+		Shortfalls: []strategy.Shortfall{{Phase: strategy.Prepared, Criterion: strategy.Maximum, Needed: 0, Actual: 1,
+			Nodes: 2, Succeeded: 1}}}
 	if d := cmp.Diff(want, run.Steps[4]); d != "" {
 		t.Error(d)
 	}

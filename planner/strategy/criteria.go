@@ -2,6 +2,7 @@ package strategy
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -19,24 +20,28 @@ type Shortfall struct {
 	Criterion string `json:"criterion"`       // Percent, Minimum or Maximum
 	Needed    int    `json:"needed"`          // what the group asks for
 	Actual    int    `json:"actual"`          // what came out; a percentage is rounded down
+	Nodes     int    `json:"nodes"`           // the size of the group, or of its batch
+	Succeeded int    `json:"succeeded"`       // how many of them are where they should be
 	Batch     int    `json:"batch,omitempty"` // the batch of the group that did not meet it, from 1; 0: the group
 }
 
 func (s Shortfall) String() string {
-	unit := ""
-	if s.Criterion == Percent {
-		unit = " %"
-	}
-	bound := "at least"
-	if s.Criterion == Maximum {
-		bound = "at most"
-	}
-	batch := ""
+	batch, unit, is, asks := "", "", "", "asks for"
 	if s.Batch > 0 {
 		batch = fmt.Sprintf("batch %d: ", s.Batch)
 	}
-	return fmt.Sprintf("%s: %s%s is %d%s, needed %s %d%s", s.Phase, batch, s.Criterion, s.Actual, unit, bound, s.Needed,
-		unit)
+	nodes, count := "nodes", s.Succeeded
+	if s.Nodes == 1 {
+		nodes = "node"
+	}
+	switch s.Criterion {
+	case Percent:
+		unit = " %"
+	case Maximum:
+		count, is, asks = s.Nodes-s.Succeeded, "not ", "allows"
+	}
+	return fmt.Sprintf("%s%d of %d %s %s%s, %s %s %d%s", batch, count, s.Nodes, nodes, is,
+		strings.ToLower(string(s.Phase)), s.Criterion, asks, s.Needed, unit)
 }
 
 // Evaluate judges each criterion alone and returns those that are not met, in the order percent, minimum, maximum; the
@@ -49,14 +54,17 @@ func Evaluate(criteria *site.SuccessCriteria, members, ok int) []Shortfall {
 		return nil
 	}
 	var out []Shortfall
+	short := func(criterion string, needed, actual int) {
+		out = append(out, Shortfall{Criterion: criterion, Needed: needed, Actual: actual, Nodes: members, Succeeded: ok})
+	}
 	if needed := criteria.PercentSuccessfulNodes; needed != nil && 100*ok < *needed*members {
-		out = append(out, Shortfall{Criterion: Percent, Needed: *needed, Actual: 100 * ok / members})
+		short(Percent, *needed, 100*ok/members)
 	}
 	if needed := criteria.MinimumSuccessfulNodes; needed != nil && ok < *needed {
-		out = append(out, Shortfall{Criterion: Minimum, Needed: *needed, Actual: ok})
+		short(Minimum, *needed, ok)
 	}
 	if needed := criteria.MaximumFailedNodes; needed != nil && members-ok > *needed {
-		out = append(out, Shortfall{Criterion: Maximum, Needed: *needed, Actual: members - ok})
+		short(Maximum, *needed, members-ok)
 	}
 	return out
 }

@@ -317,7 +317,7 @@ func TestSetNodeAndJudge(t *testing.T) {
 		}
 	}
 	if got, err := m.Judge("first", Deployed); err != nil ||
-		!slices.Equal(got, []Shortfall{{Phase: Deployed, Criterion: Maximum, Needed: 1, Actual: 2}}) {
+		!slices.Equal(got, []Shortfall{{Phase: Deployed, Criterion: Maximum, Needed: 1, Actual: 2, Nodes: 2}}) {
 		t.Errorf("nothing done: %v, %v", got, err)
 	}
 	if err := m.SetNode("a", Deployed); err != nil {

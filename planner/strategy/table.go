@@ -13,7 +13,7 @@ const nodesPerLine = 10
 //
 //	GROUP             STAGE      CRITICAL  NODES  WHY
 //	ntp-node          DEPLOYED   yes       1
-//	control-nodes     FAILED     yes       3      DEPLOYED: minimum_successful_nodes is 2, needed at least 3
+//	control-nodes     FAILED     yes       3      2 of 3 nodes deployed, minimum_successful_nodes asks for 3
 //	compute-nodes-1   FAILED     no        2      control-nodes failed
 //
 //	STAGE        COUNT  NODES
