@@ -1,0 +1,2 @@
+// Package release tests what releases consist of.
+package release
