@@ -55,6 +55,9 @@ type Attributes struct {
 // Extended is extended attributes of a file, by name.
 type Extended map[string][]byte
 
+// Capability is the extended attribute with the capabilities of a program. They belong to its content.
+const Capability = "security.capability"
+
 // Info is what Lstat returns of a file.
 type Info struct {
 	Mode   fs.FileMode // type and permission bits

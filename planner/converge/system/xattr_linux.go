@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Capability is the extended attribute with the capabilities of a program. They belong to its content.
-const Capability = "security.capability"
-
 // keptAttribute reports whether an extended attribute is one of a file or directory, whatever makes it anew: access
 // lists, the label of SELinux, what users attached, and capabilities. Signatures are for those who sign.
 func keptAttribute(name string) bool {
