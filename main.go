@@ -1,5 +1,5 @@
 // Command terraform-provider-slipway is the slipway provider when Terraform starts it, and its companion when a person
-// does.
+// does, or whoever starts it under the name slipway.
 package main
 
 import (
@@ -22,7 +22,8 @@ var version = "dev"
 
 func main() {
 	system.Supervise()
-	if os.Getenv("TF_PLUGIN_MAGIC_COOKIE") != "" || len(os.Args) == 2 && os.Args[1] == "-debug" {
+	name := command.Name(os.Args[0])
+	if name != "slipway" && os.Getenv("TF_PLUGIN_MAGIC_COOKIE") != "" || len(os.Args) == 2 && os.Args[1] == "-debug" {
 		debugged := flag.Bool("debug", false, "wait for a debugger's Terraform instead of being started by one")
 		flag.Parse()
 		if err := provider.Serve(version, *debugged); err != nil {
@@ -34,7 +35,9 @@ func main() {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process
 	environment := func() (site.Connection, error) { return provider.ConnectionFromEnvironment(os.Getenv) }
-	if err := command.New(version, environment, os.Getenv(command.JournalVariable)).ExecuteContext(ctx); err != nil {
+	companion := command.New(version, environment, os.Getenv(command.JournalVariable))
+	companion.Use = name
+	if err := companion.ExecuteContext(ctx); err != nil {
 		command.PrintError(os.Stderr, err)
 		stop()
 		os.Exit(command.ExitStatus(err))

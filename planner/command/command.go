@@ -21,6 +21,16 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
+// Name is what the companion calls itself when it was started under this path: "slipway" under that name, also with a
+// version behind it ("slipway-0.1.0", "slipway_v0.1.0"), else the name of the provider's program.
+func Name(program string) string {
+	name := strings.TrimSuffix(filepath.Base(program), ".exe")
+	if rest, is := strings.CutPrefix(name, "slipway"); is && (rest == "" || strings.ContainsAny(rest[:1], "-_")) {
+		return "slipway"
+	}
+	return "terraform-provider-slipway"
+}
+
 // New returns the companion command. It reads nothing but its arguments, files and the command's input, and writes to
 // the command's output.
 //
