@@ -53,10 +53,30 @@ func TestAptFailsWithWhatCameAlong(t *testing.T) {
 	}}
 	s = aptNode(t, "", r)
 	r.effects = map[string]func(){"apt-get" + aptOptions + " install": nowInstalled(t, &s,
-		stanza("jq", "")+strings.Replace(stanza("onig", ""), "ok installed", "ok half-configured", 1), "")}
+		stanza("jq", "Depends: onig\n")+strings.Replace(stanza("onig", ""), "ok installed", "ok half-configured", 1), "")}
 	got := runAll(t, s, Item{Resource: resource.Resource{Type: "package", Title: "jq"}, Digest: "d"})[0]
-	const want = "onig, which came along with it, is half-configured\napt-get ended with status 100"
+	const want = "onig, which came along with it, is half-configured: apt-get ended with status 100"
 	if got.Status != Failed || !strings.Contains(got.Message, want) {
 		t.Errorf("the outcome is %q: %s", got.Status, got.Message)
+	}
+}
+
+// TestAptBlamesNoneButWhatNeedsIt: one call of apt-get installs jq and mc, and fails because of what came along with mc.
+// jq is in order and needs nothing of that.
+func TestAptBlamesNoneButWhatNeedsIt(t *testing.T) {
+	var s *types.Session
+	r := &recorder{answers: map[string]system.Output{
+		"apt-cache policy":                  prints("jq:\n  Candidate: 1\nmc:\n  Candidate: 1\n"),
+		"apt-get" + aptOptions + " -s":      prints("Inst mc-data (1 x [amd64])\nInst jq (1 x [amd64])\nInst mc (1 x [amd64])\n"),
+		"apt-get" + aptOptions + " install": {Status: 100, Combined: "E: Sub-process /usr/bin/dpkg returned an error code (1)\n"},
+	}}
+	s = aptNode(t, "", r)
+	r.effects = map[string]func(){"apt-get" + aptOptions + " install": nowInstalled(t, &s, stanza("jq", "")+
+		strings.Replace(stanza("mc", "Depends: mc-data\n"), "ok installed", "ok unpacked", 1)+
+		strings.Replace(stanza("mc-data", ""), "ok installed", "ok half-configured", 1), "")}
+	got := runAll(t, s, Item{Resource: resource.Resource{Type: "package", Title: "jq"}, Digest: "d"}, mc())
+	if got[0].Status != Changed || got[1].Status != Failed {
+		t.Errorf("jq %q: %s; mc %q: %s; want jq changed and mc failed", got[0].Status, got[0].Message, got[1].Status,
+			got[1].Message)
 	}
 }

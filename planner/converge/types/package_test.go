@@ -129,7 +129,15 @@ func TestToolErrorShowsNoArguments(t *testing.T) {
 		"":                          "tool ended with status 4: it printed nothing",
 		"one\ntwo\n\n":              "tool ended with status 4: two",
 		"E: a\nnoise\nE: b\nmore\n": "tool ended with status 4: a; b",
-		"dpkg: error processing package bp (--configure):\n why\nE: Sub-process\n": "tool ended with status 4: dpkg: error processing package bp (--configure):; Sub-process",
+		"E: Sub-process x\n":        "tool ended with status 4: Sub-process x",
+		"Setting up bp (1) ...\nno licence server\ndpkg: error processing package bp (--configure):\n" +
+			" installed bp package post-installation script subprocess returned error exit status 7\nSetting up tree ...\nE: Sub-process x\n": "tool ended with status 4: dpkg: error processing package bp (--configure): " +
+			"installed bp package post-installation script subprocess returned error exit status 7: no licence server",
+		"Setting up bp (1) ...\ndpkg: error processing package bp (--configure):\n" +
+			" installed bp package post-installation script subprocess returned error exit status 7\n": "tool ended with status 4: dpkg: error processing package bp (--configure): " +
+			"installed bp package post-installation script subprocess returned error exit status 7",
+		"Unpacking bp (1) ...\ndpkg: error processing archive /r/bp.deb (--unpack):\n trying to overwrite '/usr/bin/tree', which is also in package tree 2\n": "tool ended with status 4: dpkg: error processing archive /r/bp.deb (--unpack): trying to overwrite '/usr/bin/tree', which is also in package tree 2",
+		"The following packages have unmet dependencies:\n bp : Depends: nowhere but it is not installable\nE: Unable to correct problems\n":                  "tool ended with status 4: bp : Depends: nowhere but it is not installable; Unable to correct problems",
 	} {
 		if got := toolError(c, system.Output{Status: 4, Combined: combined}).Error(); got != want {
 			t.Errorf("%q: %q, want %q", combined, got, want)
