@@ -345,15 +345,24 @@ func (packageType) verifyCompanions(ctx context.Context, s *Session, r resource.
 		return err
 	}
 	if err := companionsInOrder(ctx, s, m, *b); err != nil {
-		return errors.Join(err, transaction)
+		return fmt.Errorf("%w: %w", err, transaction)
 	}
 	return nil
 }
 
 // companionsInOrder returns an error that names a package that came along with another one and is not completely
-// installed.
+// installed. What came with others of the same transaction, and this one does not need, does not count.
 func companionsInOrder(ctx context.Context, s *Session, m packageManager, b packageBefore) error {
-	for _, name := range b.Came {
+	came := b.Came
+	if _, is := m.(apt); is {
+		db, err := readDpkg(s)
+		if err != nil {
+			return err
+		}
+		needed := db.needs(db.keyOf(b.Name))
+		came = slices.DeleteFunc(slices.Clone(came), func(key string) bool { return !needed[key] })
+	}
+	for _, name := range came {
 		state, err := m.state(ctx, s, name)
 		if err != nil {
 			return err

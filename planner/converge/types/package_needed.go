@@ -92,6 +92,23 @@ func (db dpkgDatabase) unneeded(target string, came []string, without []string) 
 	}
 }
 
+// needs returns the keys of target and of all on the node that it depends on, that it recommends, and that these do.
+func (db dpkgDatabase) needs(target string) map[string]bool {
+	providers, needed, todo := db.providers(), map[string]bool{}, []string{target}
+	for len(todo) > 0 {
+		key := todo[0]
+		if todo = todo[1:]; needed[key] {
+			continue
+		}
+		needed[key] = true
+		p := db.packages[key]
+		for _, r := range slices.Concat(p.depends, p.recommends) {
+			todo = append(todo, providers.of(r)...)
+		}
+	}
+	return needed
+}
+
 // dpkgProviders is, for each name, the keys of the packages that have or provide it.
 type dpkgProviders map[string][]string
 

@@ -3,6 +3,7 @@ package types
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,23 +29,51 @@ func ask(ctx context.Context, s *Session, c system.Command) (system.Output, erro
 }
 
 // toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt, dpkg and apk
-// mark as errors, or else the last line. It never shows arguments or standard input.
+// mark as errors, with the reasons that follow them, or else the last line. It never shows arguments or standard input.
 func toolError(c system.Command, out system.Output) error {
+	const dpkgFailed, unmet = "dpkg: error processing ", "The following packages have unmet dependencies:"
 	var said []string
-	last := "it printed nothing"
+	last, script, above := "it printed nothing", "", "" // above is what the indented lines that follow explain
 	for line := range strings.Lines(out.Combined) {
-		line = strings.TrimSpace(line)
-		if line == "" {
+		indented := strings.HasPrefix(line, " ")
+		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		last = line
-		text, ok := strings.CutPrefix(line, "E: ")
-		if ok || strings.HasPrefix(line, "dpkg: error") || strings.HasPrefix(line, "ERROR: ") {
+		text, marked := strings.CutPrefix(line, "E: ")
+		switch {
+		case indented && above == unmet:
+			said = append(said, line)
+		case indented && above == dpkgFailed:
+			if strings.Contains(line, "script subprocess") && script != "" {
+				line += ": " + script
+			}
+			said[len(said)-1] += " " + line
+			above = ""
+		case strings.HasPrefix(line, dpkgFailed):
+			said = append(said, line)
+			above, script = dpkgFailed, last
+			if dpkgProgress(last) {
+				script = "" // it printed nothing
+			}
+		case strings.HasPrefix(text, "Sub-process ") && strings.HasPrefix(strings.Join(said, "; "), dpkgFailed):
+			// Why is said.
+		case marked, strings.HasPrefix(line, "dpkg: error"), strings.HasPrefix(line, "ERROR: "):
 			said = append(said, text)
+		case line == unmet:
+			above = unmet
+		default:
+			above = ""
 		}
+		last = line
 	}
 	if len(said) > 0 {
-		last = strings.Join(said, "; ")
+		last = strings.Join(slices.Compact(said), "; ")
 	}
 	return fmt.Errorf("%s ended with status %d: %s", c.Argv[0], out.Status, last)
+}
+
+// dpkgProgress reports whether dpkg itself prints such a line before it runs a script of a package.
+func dpkgProgress(line string) bool {
+	return slices.ContainsFunc([]string{"Setting up ", "Preparing to unpack ", "Unpacking ", "Removing ", "Purging "},
+		func(text string) bool { return strings.HasPrefix(line, text) })
 }
