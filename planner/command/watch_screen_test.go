@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	machine "github.com/slipway/terraform-provider-slipway/planner/run"
 )
 
 // script is a run in which an independent group is done, a node fails, a batch waits, and a group only waited.
@@ -332,6 +333,77 @@ func TestWatchEstimates(t *testing.T) {
 	groups, _ = v.tallies()
 	if left := v.left(groups); left != 0 {
 		t.Errorf("nothing is known of a group, and the estimate is %s", left)
+	}
+}
+
+// What a group waited for in an earlier run, approval, a person who paused the run, a maintenance window, or several of
+// them at once, is not the pace of its nodes; what was finished meanwhile is.
+func TestWaitsAreNoPace(t *testing.T) {
+	start := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	event := func(seconds int, kind journal.Kind, action, text string) journal.Event {
+		e := journal.Event{Time: start.Add(time.Duration(seconds) * time.Second), Kind: kind, Group: "web", Action: action, Message: text}
+		if kind == journal.Decided && action != journal.Approve {
+			e.Group = "" // it is about the run
+		}
+		return e
+	}
+	closed := func(at, until int) journal.Event {
+		return event(at, journal.Note, "", machine.WindowClosed+start.Add(time.Duration(until)*time.Second).Format(time.RFC3339))
+	}
+	node := func(at int) journal.Event {
+		e := event(at, journal.NodeFinished, "", "")
+		e.Node, e.Status = "a", "DEPLOYED"
+		return e
+	}
+	first := event(0, journal.PhaseStarted, "", "")
+	for name, c := range map[string]struct {
+		events []journal.Event // between the first event of the group and its end after 100 s
+		waited int             // seconds
+	}{
+		"nothing":                          {nil, 0},
+		"paused":                           {[]journal.Event{event(10, journal.Decided, journal.Hold, ""), event(70, journal.Decided, journal.Resume, "")}, 60},
+		"paused, while a node ends":        {[]journal.Event{event(10, journal.Decided, journal.Hold, ""), node(30), event(70, journal.Decided, journal.Resume, "")}, 40},
+		"paused while the last node ends":  {[]journal.Event{event(10, journal.Decided, journal.Hold, "")}, 0},
+		"closed":                           {[]journal.Event{closed(20, 50)}, 30},
+		"closed, while a node ends":        {[]journal.Event{closed(20, 50), node(25)}, 25},
+		"closed while the last node ends":  {[]journal.Event{closed(20, 5000)}, 0},
+		"closed twice":                     {[]journal.Event{closed(10, 20), node(25), closed(30, 60)}, 40},
+		"approval":                         {[]journal.Event{event(10, journal.Paused, "", ""), event(30, journal.Decided, journal.Approve, "")}, 20},
+		"approval, paused and closed":      {[]journal.Event{event(10, journal.Paused, "", ""), event(20, journal.Decided, journal.Hold, ""), event(30, journal.Decided, journal.Approve, ""), closed(35, 60), event(40, journal.Decided, journal.Resume, "")}, 50},
+		"paused while it was closed":       {[]journal.Event{closed(10, 40), event(20, journal.Decided, journal.Hold, ""), event(30, journal.Decided, journal.Resume, "")}, 30},
+		"paused, with the window opening":  {[]journal.Event{closed(10, 40), event(20, journal.Decided, journal.Hold, ""), event(60, journal.Decided, journal.Resume, "")}, 50},
+		"another group waits for approval": {[]journal.Event{{Time: start.Add(time.Second), Kind: journal.Paused, Group: "db"}}, 0},
+	} {
+		store, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "lon1.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close() //nolint:errcheck // what it wrote is checked
+		w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, done := node(100), event(100, journal.GroupFinished, "", "")
+		last.Node, done.Status = "b", "DEPLOYED"
+		before := event(0, journal.Decided, journal.Hold, "") // it was paused before the group began
+		resumed := event(0, journal.Decided, journal.Resume, "")
+		before.Time, resumed.Time = start.Add(-time.Hour), start.Add(-time.Minute)
+		if err := w.Record(t.Context(), append(append([]journal.Event{before, resumed, first}, c.events...), last, done)...); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Finish(t.Context(), "succeeded", ""); err != nil {
+			t.Fatal(err)
+		}
+		pace, err := paceOf(t.Context(), store)
+		nodes := 1
+		for _, e := range c.events {
+			if e.Kind == journal.NodeFinished {
+				nodes++
+			}
+		}
+		if want := time.Duration(100-c.waited) * time.Second / time.Duration(nodes); err != nil || pace["web"] != max(1, want) {
+			t.Errorf("%s: a node takes %s, %v, want %s", name, pace["web"], err, want)
+		}
 	}
 }
 
