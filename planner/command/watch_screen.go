@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	machine "github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
@@ -52,7 +53,7 @@ func watchScreen(ctx context.Context, store *journal.Store, run journal.Run, in 
 const earlierRuns = 20
 
 // paceOf returns what a node of each group took in the newest of the earlier runs in which the group was deployed,
-// without the time for which it waited for approval.
+// without the time in which the group only waited.
 func paceOf(ctx context.Context, store *journal.Store) (map[string]time.Duration, error) {
 	runs, err := store.Runs(ctx, earlierRuns)
 	if err != nil {
@@ -63,28 +64,82 @@ func paceOf(ctx context.Context, store *journal.Store) (map[string]time.Duration
 		if r.Status == journal.Running {
 			continue
 		}
-		began, waits, nodes := map[string]time.Time{}, map[string]time.Time{}, map[string]int{}
+		groups, held := map[string]*spent{}, false
 		for e, err := range store.Each(ctx, r.ID, 0, journal.PhaseStarted, journal.NodeFinished, journal.GroupFinished,
-			journal.Paused, journal.Decided) {
-			switch {
-			case err != nil:
+			journal.Paused, journal.Decided, journal.Note) {
+			if err != nil {
 				return nil, err
-			case e.Kind == journal.PhaseStarted && began[e.Group].IsZero():
-				began[e.Group] = e.Time
-			case e.Kind == journal.NodeFinished:
-				nodes[e.Group]++
-			case e.Kind == journal.Paused:
-				waits[e.Group] = e.Time
-			case e.Action == journal.Approve && !waits[e.Group].IsZero():
-				began[e.Group] = began[e.Group].Add(e.Time.Sub(waits[e.Group]))
-				delete(waits, e.Group)
-			case e.Kind == journal.GroupFinished && e.Status == string(strategy.Deployed) && pace[e.Group] == 0 &&
-				nodes[e.Group] > 0 && !began[e.Group].IsZero():
-				pace[e.Group] = max(1, e.Time.Sub(began[e.Group])/time.Duration(nodes[e.Group]))
+			}
+			was := held
+			held = e.Kind == journal.Decided && e.Action == journal.Hold || held && e.Action != journal.Resume
+			if e.Group == "" { // what a person decides about the run
+				for _, g := range groups {
+					g.add(e, was, held)
+				}
+				continue
+			}
+			g := groups[e.Group]
+			if g == nil {
+				g = &spent{}
+				groups[e.Group] = g
+			}
+			if g.add(e, was, held); e.Kind == journal.GroupFinished && e.Status == string(strategy.Deployed) &&
+				pace[e.Group] == 0 && g.nodes > 0 && !g.began.IsZero() {
+				pace[e.Group] = max(1, (e.Time.Sub(g.began)-g.waited)/time.Duration(g.nodes))
 			}
 		}
 	}
 	return pace, nil
+}
+
+// spent is the time of a group in a run: since its first phase began, and for how long it only waited: for approval,
+// for its maintenance window, or because a person paused the run.
+type spent struct {
+	began  time.Time
+	waited time.Duration
+	nodes  int       // that ended
+	asked  bool      // it waits for approval
+	closed time.Time // until when its maintenance window is closed
+	idle   time.Time // since when it only waits; zero: it does not
+}
+
+// add takes the next event of the group, or of the run; held says whether the run is paused, and was, whether it was
+// before the event.
+func (s *spent) add(e journal.Recorded, was, held bool) {
+	if !s.idle.IsZero() && !s.asked && !was && !s.closed.After(e.Time) { // the window opened meanwhile
+		s.ends(s.closed)
+	}
+	switch e.Kind { //nolint:exhaustive // the others are not read
+	case journal.PhaseStarted:
+		if s.began.IsZero() {
+			s.began = e.Time
+		}
+	case journal.NodeFinished: // the node was worked on until now
+		s.nodes++
+		if !s.idle.IsZero() {
+			s.idle = e.Time
+		}
+	case journal.Paused:
+		s.asked = true
+	case journal.Decided:
+		s.asked = s.asked && e.Action != journal.Approve
+	case journal.Note:
+		if until, ok := strings.CutPrefix(e.Message, machine.WindowClosed); ok {
+			s.closed, _ = time.Parse(time.RFC3339, until) // a text of another form closes nothing
+		}
+	}
+	waits := !s.began.IsZero() && (s.asked || held || s.closed.After(e.Time))
+	if waits && s.idle.IsZero() {
+		s.idle = e.Time
+	} else if !waits && !s.idle.IsZero() {
+		s.ends(e.Time)
+	}
+}
+
+// ends ends the wait of a group.
+func (s *spent) ends(at time.Time) {
+	s.waited += at.Sub(s.idle)
+	s.idle = time.Time{}
 }
 
 // screen is a watched run on a terminal: what is shown of it, and what keys do.
