@@ -151,6 +151,52 @@ func TestWatchShowsWhatTasksPrint(t *testing.T) {
 	shows("waiting for port 80", false)
 }
 
+// The health check of a node is what runs there, with what it prints; a group that soaks, or whose maintenance window is
+// closed, says so for as long.
+func TestWatchShowsChecksAndSoaks(t *testing.T) {
+	run, events, now := script()
+	add := func(e journal.Event) {
+		e.Group, e.Time = "web", now
+		events = append(events, journal.Recorded{Seq: int64(len(events) + 1), Event: e})
+	}
+	shows := func(want bool, texts ...string) {
+		t.Helper()
+		s := screenOf(run, events, 120, 60)
+		screen := ansi.Strip(s.text(now.Add(12 * time.Second)))
+		for _, text := range texts {
+			if strings.Contains(screen, text) != want {
+				t.Errorf("shown: %v, %q in:\n%s", !want, text, screen)
+			}
+		}
+	}
+	shows(false, "health check", "soaks")
+	add(journal.Event{Kind: journal.TaskFinished, Node: "web3", Resource: "service[nginx]", Action: "update", Status: "changed"})
+	checks := journal.Event{Kind: journal.TaskStarted, Node: "web3", Action: "health check"}
+	add(checks)
+	shows(true, "   12s  web3  health check\n")
+	printed := checks
+	printed.Kind, printed.Output = journal.Output, "waiting for port 80\n"
+	add(printed)
+	shows(true, "   12s  web3  health check\n          | waiting for port 80")
+	checks.Kind, checks.Status = journal.TaskFinished, "unchanged"
+	add(checks)
+	shows(false, "web3  health check", "waiting for port 80")
+
+	soak := journal.Event{Kind: journal.Note, Action: "soak", Message: "batch 2 of 3 soaks for 5m0s"}
+	add(soak)
+	shows(true, "web                  █░░░░░░░░░   1/6   batch 2 of 3 soaks for 5m0s, 1 deployed")
+	checks.Kind, checks.Status = journal.TaskStarted, ""
+	add(checks)
+	shows(false, "1/6   batch 2 of 3 soaks")
+
+	closed := journal.Event{Kind: journal.Note, Message: machine.WindowClosed + "2026-02-01T22:00:00Z"}
+	add(closed)
+	add(checks) // what ends the work on a node goes on
+	shows(true, "1/6   the maintenance window is closed until 2026-02-01T22:00:00Z")
+	add(journal.Event{Kind: journal.TaskStarted, Node: "web4", Action: "create"})
+	shows(false, "1/6   the maintenance window is closed")
+}
+
 // A node that was prepared, or is done with its batch, is not at work until its next task starts.
 func TestWatchCountsNodesAtWork(t *testing.T) {
 	run, _, now := script()

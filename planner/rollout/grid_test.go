@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -34,7 +35,8 @@ func TestGridIsTheProgram(t *testing.T) {
 		Groups: []site.Group{
 			{Name: "ntp", Critical: true, Selectors: site.Selectors{{NodeTags: []string{"ntp"}}}},
 			{Name: "web", DependsOn: []string{"ntp"}, Selectors: site.Selectors{{NodeTags: []string{"web"}}},
-				Rolling: &site.Rolling{MaxParallel: 1, Batches: []string{"1", "100%"}}},
+				Rolling: &site.Rolling{MaxParallel: 1, Batches: []string{"1", "100%"}, Soak: time.Minute,
+					HealthCheck: &site.HealthCheck{Command: "true"}}},
 		},
 		Services: []site.Service{{Name: "all", Configuration: file("/etc/a", "/etc/b")},
 			{Name: "some", Selectors: site.Selectors{{NodeNames: []string{"w2", "n1"}}}, Configuration: file("/etc/c")}},
@@ -73,6 +75,9 @@ func TestGridIsTheProgram(t *testing.T) {
 	}
 	for _, sessions := range program.Deploy {
 		add(sessions...)
+	}
+	for _, node := range []string{"w1", "w2", "w3"} { // the machine adds them to each batch
+		want[node] = append(want[node], "health check")
 	}
 	for _, ph := range slices.Concat(program.Before, program.After) {
 		add(ph.Sessions...)

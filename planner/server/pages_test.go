@@ -111,6 +111,73 @@ func TestGrid(t *testing.T) {
 	}
 }
 
+// Health checks of batches have cells of their own from the start, and a group shows its soak and that its maintenance
+// window is closed, also to the pages that are open.
+func TestChecksAndSoaksOnThePage(t *testing.T) {
+	t.Parallel()
+	f := journal.Location{Path: t.TempDir()}
+	s, err := f.Open(t.Context(), "lon1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
+	record := func(events ...journal.Event) {
+		t.Helper()
+		for i := range events {
+			events[i].Group = "web"
+		}
+		if err := w.Record(t.Context(), events...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(path string, want bool, texts ...string) {
+		t.Helper()
+		_, body := look(t, h, path)
+		for _, text := range texts {
+			if strings.Contains(body, text) != want {
+				t.Errorf("%s shows %v %s:\n%s", path, !want, text, body)
+			}
+		}
+	}
+	outline := `{"groups":[{"name":"web","nodes":2,"batches":[1,1]}]}`
+	record(journal.Event{Kind: journal.RunStarted, Output: outline}, journal.PlannedPhase(0, "web", "health check", []journal.NodeTasks{{Node: "a", Tasks: 2}, {Node: "b", Tasks: 2}})[0],
+		journal.Event{Kind: journal.Planned, Message: "critical"}, journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 1}})[0],
+		journal.PlannedPhase(2, "web", "cluster", []journal.NodeTasks{{Node: "a", Tasks: 1}})[0])
+	shows("/runs/run-1", true, `<th role="columnheader">node</th><th role="columnheader">health check</th><th role="columnheader">cluster</th>`,
+		`id="c0-0" class="cell waiting">waiting`, `id="c1-0" class="cell waiting">waiting`, "critical")
+	shows("/runs/run-1/plan", true, "critical")
+	check := func(node, status string) journal.Event {
+		e := journal.Event{Kind: journal.TaskFinished, Node: node, Action: "health check", Status: status}
+		if status == "" {
+			e.Kind = journal.TaskStarted
+		}
+		return e
+	}
+	record(check("a", ""))
+	shows("/runs/run-1", true, `id="c0-0" class="cell running">0 of 2`)
+	shows("/runs/run-1/nodes/a", true, "health check")
+	record(check("a", "unchanged"), journal.Event{Kind: journal.Note, Action: "soak", Message: "batch 1 of 2 soaks for 5m0s"})
+	shows("/runs/run-1", true, `id="c0-0" class="cell running">1 of 2`, "0 of 2 nodes finished, batch 1 of 2 soaks for 5m0s</span>")
+	shows("/runs/run-1/groups", true, "batch 1 of 2 soaks")
+	record(check("a", ""), check("a", "failed"))
+	shows("/runs/run-1", true, `id="c0-0" class="cell failed">failed`, `<code><bdi>health check</bdi></code>`)
+	shows("/runs/run-1", false, "finished, batch 1 of 2 soaks")
+	record(journal.Event{Kind: journal.Note, Message: "the maintenance window is closed until 2026-02-01T22:00:00Z"})
+	shows("/runs/run-1", true, "1 failed, the maintenance window is closed until 2026-02-01T22:00:00Z</span>")
+	record(journal.Event{Kind: journal.GroupFinished, Status: "FAILED"})
+	shows("/runs/run-1", true, `id="c1-0" class="cell left">not reached`)
+	shows("/runs/run-1", false, "failed, the maintenance window")
+	if err := w.Finish(t.Context(), "failed", ""); err != nil {
+		t.Fatal(err)
+	}
+	shows("/runs/run-1/live?after=7", true, `"c0-0":["failed","failed"]`)
+}
+
 func TestPages(t *testing.T) {
 	t.Parallel()
 	f, _ := twoSites(t)
