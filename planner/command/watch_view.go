@@ -14,6 +14,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/server"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
@@ -37,9 +38,10 @@ type watchedGroup struct {
 	journal.OutlineGroup
 	status   string // at its end
 	reason   string
-	doing    string // its newest phase, while it is at work
-	recorded string // its name as the journal has it, where it waits for approval
-	approval int    // the batch after which it waits for a person; 0: it does not
+	doing    string           // its newest phase, while it is at work
+	recorded string           // its name as the journal has it, where it waits for approval
+	approval int              // the batch after which it waits for a person; 0: it does not
+	passing  journal.Recorded // what it lets time pass for
 }
 
 // textLimit bounds a text of an event that is shown, in bytes, and latestShown the notes.
@@ -88,6 +90,10 @@ func (w *watched) add(e journal.Recorded) {
 	}
 	e.Output = "" // up to 4 KiB each, and not shown
 	node := w.nodes.Add(e)
+	if e.Group != "" && e.Kind != journal.Planned {
+		g := w.group(e.Group)
+		g.passing = server.Passing(g.passing, e)
+	}
 	if node != nil {
 		node.Tasks, node.Group = nil, cmp.Or(e.Group, node.Group) // its first tasks may be before those of its group
 		w.since[e.Node] = e.Time
@@ -431,8 +437,8 @@ func (g *watchedGroup) state(t tally) string {
 		return inGreen.Render(g.status)
 	case g.approval > 0:
 		return inYellow.Render(fmt.Sprintf("waits for approval after batch %d", g.approval))
-	case g.doing != "" || g.Name == "":
-		return strings.Join(slices.DeleteFunc([]string{g.doing, t.String()}, func(s string) bool { return s == "" }), ", ")
+	case g.doing != "" || g.passing.Message != "" || g.Name == "":
+		return strings.Join(slices.DeleteFunc([]string{cmp.Or(g.passing.Message, g.doing), t.String()}, func(s string) bool { return s == "" }), ", ")
 	}
 	return inFaint.Render("waits")
 }
@@ -476,7 +482,7 @@ func (w *watched) now(now time.Time) (lines []string) {
 	for _, node := range nodes {
 		open, p := w.open[node], w.prints[node]
 		t := p
-		if p.Resource != "" || p.Action == "" { // not a command of the session: a task of the node
+		if p.Resource != "" || p.Action == "" || len(open) > 0 && open[0].Action == p.Action { // not a command of the session: a task of the node
 			t, open = open[0], open[1:]
 		}
 		line := fmt.Sprintf("  %6s  %s  %s", short(now.Sub(w.since[node])), w.nodes[node].Title(),

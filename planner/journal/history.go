@@ -162,7 +162,7 @@ type Kind string
 // The kinds of events of a run, in the order in which they appear.
 const (
 	RunStarted    Kind = "run_started"
-	Planned       Kind = "planned" // what the run will do: a phase with its nodes ([PlannedPhase]), services, or a group
+	Planned       Kind = "planned" // what the run will do: a phase or health checks, with nodes ([PlannedPhase]), services, or a group
 	PhaseStarted  Kind = "phase_started"
 	TaskStarted   Kind = "task_started"  // recorded before the task starts
 	Output        Kind = "output"        // what a task prints while it runs; Action names a command of its session
@@ -183,6 +183,9 @@ const (
 	Resume  = "resume"
 	Cancel  = "cancel"
 )
+
+// Soak is the Action of a Note that says for how long a batch of a group soaks.
+const Soak = "soak"
 
 // TextChanged is the message of a task that changed a text. The output of its event is then a unified diff.
 const TextChanged = "content"

@@ -306,6 +306,8 @@ func (d *driver) tasks(c run.Command) []task.Task {
 		return []task.Task{{Node: s.Node, Group: task.Node, Action: task.Unlock}}
 	case c.ID.Purpose == run.Work && s.Phase > 0 && s.Kind != run.Separation:
 		return d.plan.Phases[s.Phase-1].Tasks[s.From:s.To]
+	case s.Kind == run.Check:
+		return []task.Task{{Node: s.Node, Group: task.Node, Action: task.HealthCheck}}
 	case s.Kind == run.TearDown:
 		return []task.Task{{Node: s.Node, Group: task.Cleanup, Action: task.Forget}}
 	}
@@ -390,7 +392,7 @@ func (d *driver) take(s session, e *sessionEnd) run.Result {
 // soak lets the time of a soak pass. It ends when the run is stopped.
 func (d *driver) soak(s session) *sessionEnd {
 	left := s.Until.Sub(d.Now())
-	d.log.append(journal.Event{Kind: journal.Note, Group: s.Group,
+	d.log.append(journal.Event{Kind: journal.Note, Group: s.Group, Action: journal.Soak,
 		Message: fmt.Sprintf("%s soaks for %s", s.Text, left.Round(time.Second))})
 	timer := time.NewTimer(left)
 	defer timer.Stop()

@@ -223,6 +223,9 @@ func planned(p *planner.Plan, program run.Program) (events []journal.Event) {
 	for _, g := range program.Groups {
 		events = append(events, journal.Event{Kind: journal.Planned, Group: g.Name, Message: wanted(g.Group)})
 	}
+	for _, g := range program.Groups {
+		events = append(events, plannedChecks(g, program)...)
+	}
 	services := map[string]int{}
 	for i, phase := range p.Phases {
 		var nodes []journal.NodeTasks
@@ -238,6 +241,25 @@ func planned(p *planner.Plan, program run.Program) (events []journal.Event) {
 		events = append(events, journal.PlannedPhase(i+1, phase.Group, string(phase.TaskGroup), nodes)...)
 	}
 	return append(events, journal.PlannedServices(services)...)
+}
+
+// plannedChecks returns the events of the kind Planned for the health checks of a group: each node that is worked on in a
+// batch is checked after it, and once more after the soak.
+func plannedChecks(g run.Group, program run.Program) []journal.Event {
+	if g.Rolling == nil || g.Rolling.HealthCheck == nil || len(g.Batches) == 0 {
+		return nil
+	}
+	checks := 1
+	if g.Rolling.Soak > 0 {
+		checks++
+	}
+	var nodes []journal.NodeTasks
+	for _, node := range g.Owned {
+		if slices.ContainsFunc(program.Deploy[node], func(s run.Session) bool { return s.Kind != run.Unlock && !s.Last }) {
+			nodes = append(nodes, journal.NodeTasks{Node: node, Tasks: checks})
+		}
+	}
+	return journal.PlannedPhase(0, g.Name, string(task.HealthCheck), nodes)
 }
 
 // wanted says what a group needs to succeed, and after which groups it starts.

@@ -76,7 +76,7 @@ func (o outcome) ok() bool { return o.err == nil && len(o.failures) == 0 }
 // finished as soon as their results are there; the order of events is that of what happened.
 func (d *driver) session(ctx context.Context, st session, c converge.Manifest) outcome {
 	var o outcome
-	n, group := st.node, st.Group
+	n, group, begin := st.node, st.Group, d.Now()
 	begun := make([]journal.Event, 0, len(st.tasks))
 	actions := map[resource.ID]task.Action{}
 	tolerated := map[resource.ID]bool{}
@@ -181,7 +181,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 			n.Name, strings.Join(stay, ", ")))
 	}
 	o.begun, o.lock = readLedger(err), lockAfter(c, summary, err)
-	d.conclude(&o, c, st, actions)
+	d.conclude(&o, c, st, actions, d.Now().Sub(begin))
 	o.tolerate(n.Name, tolerated, len(st.tasks), context.Cause(ctx))
 	if cause := context.Cause(ctx); o.err == nil && !o.ok() && cause != nil {
 		// its end came in good order, and before that of its work
@@ -354,8 +354,9 @@ func differing(ds []types.Difference) string {
 }
 
 // conclude ends the tasks that have no result: those about the node as a whole, which end with the session, and those
-// whose outcome nobody knows.
-func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[resource.ID]task.Action) {
+// whose outcome nobody knows. took is how long the session was.
+func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[resource.ID]task.Action,
+	took time.Duration) {
 	var ended []journal.Event
 	for _, t := range st.tasks {
 		e := journal.Event{Kind: journal.TaskFinished, Group: st.Group, Phase: st.Phase, Node: st.Node, Services: t.Owners(),
@@ -364,7 +365,8 @@ func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[
 			e.Message = o.err.Error()
 		}
 		switch t.Action {
-		case task.PrepareNode, task.Forget, task.Unlock:
+		case task.PrepareNode, task.Forget, task.Unlock, task.HealthCheck:
+			e.Millis = took.Milliseconds()
 			e.Status = string(converge.Unchanged)
 			if c.TearDown || t.Action == task.Unlock {
 				e.Status = string(converge.Changed)

@@ -115,8 +115,9 @@ const (
 
 // ofAction are the kinds of the tasks about a node as a whole, ofKind those of all others.
 var (
-	ofAction = map[task.Action]Kind{task.PrepareNode: Prepare, task.Unlock: Unlock, task.Forget: TearDown}
-	ofKind   = map[task.Kind]Kind{task.Config: Config, task.Remote: Remote, task.Callback: Callback}
+	ofAction = map[task.Action]Kind{task.PrepareNode: Prepare, task.Unlock: Unlock, task.Forget: TearDown,
+		task.HealthCheck: Check}
+	ofKind = map[task.Kind]Kind{task.Config: Config, task.Remote: Remote, task.Callback: Callback}
 )
 
 // KindOf returns the kind of the session that a task belongs to.

@@ -55,6 +55,7 @@ type group struct {
 	Stage        string // that it ended with
 	Reason       string
 	rows         map[*row]bool
+	passing      journal.Recorded // what it lets time pass for
 }
 
 // columnOrder is the order of columns; those of runs that recorded no plan come after them.
@@ -71,6 +72,10 @@ func newPicture() *picture {
 func (p *picture) fold(events ...journal.Recorded) {
 	for _, e := range events {
 		p.Seq = e.Seq
+		if e.Group != "" && e.Kind != journal.Planned {
+			g := p.group(e.Group)
+			g.passing = Passing(g.passing, e)
+		}
 		switch e.Kind {
 		case journal.RunStarted:
 			p.phases, p.ended, p.taken, p.over = map[int]string{}, map[int]bool{}, map[string]int{}, false
@@ -125,6 +130,11 @@ func (p *picture) plan(e journal.Recorded) {
 	switch {
 	case e.Action == journal.ServiceTasks:
 		return
+	case e.Action == string(task.HealthCheck):
+		for _, n := range e.PlannedTasks() {
+			p.row(n.Node, e.Group).cell(p.named(e.Action)).planned += n.Tasks
+		}
+		return
 	case e.Phase == 0:
 		p.group(e.Group).Wanted = e.Message
 		return
@@ -144,7 +154,13 @@ func (p *picture) plan(e journal.Recorded) {
 }
 
 func (p *picture) task(e journal.Recorded) {
-	c := p.row(e.Node, e.Group).cell(p.column(e.Phase))
+	column := ""
+	if e.Action == string(task.HealthCheck) {
+		column = p.named(e.Action)
+	} else {
+		column = p.column(e.Phase)
+	}
+	c := p.row(e.Node, e.Group).cell(column)
 	switch {
 	case e.Kind == journal.TaskStarted:
 		c.started++
@@ -169,6 +185,11 @@ func (p *picture) column(phase int) string {
 	default:
 		name = fmt.Sprintf("phase %d", phase)
 	}
+	return p.named(name)
+}
+
+// named returns the column of a name.
+func (p *picture) named(name string) string {
 	if _, known := p.columns[name]; !known {
 		p.columns[name] = len(p.columns)
 	}
@@ -217,6 +238,9 @@ func (p *picture) Columns() (out []string) {
 		out = append(out, name)
 	}
 	at := func(name string) (order, ordinal int) {
+		if name == string(task.HealthCheck) { // after the last phase of its batch
+			return slices.Index(columnOrder, task.Node), len(p.phases) + 1
+		}
 		base, number, several := strings.Cut(name, " ")
 		if several {
 			ordinal, _ = strconv.Atoi(number) // a name that has no number is of no task group
@@ -270,7 +294,8 @@ func (p *picture) cell(r *row, column string) shown {
 	if c == nil {
 		return s
 	}
-	ended := p.over || r.Stage != "" || p.batched(r.Group) && p.group(r.Group).Stage != "" || !slices.ContainsFunc(c.phases, func(n int) bool { return !p.ended[n] })
+	grouped := column == string(task.HealthCheck) || p.batched(r.Group)
+	ended := p.over || r.Stage != "" || grouped && p.group(r.Group).Stage != "" || !grouped && !slices.ContainsFunc(c.phases, func(n int) bool { return !p.ended[n] })
 	switch {
 	case c.failed > 0:
 		s.State, s.Text = "failed", "failed"
@@ -333,6 +358,9 @@ func (g *group) Counts() string {
 	text := fmt.Sprintf("%d of %d nodes finished", g.Finished(), g.Nodes())
 	if n := g.Failed(); n > 0 {
 		text += fmt.Sprintf(", %d failed", n)
+	}
+	if g.passing.Message != "" {
+		text += ", " + g.passing.Message
 	}
 	return text
 }

@@ -64,6 +64,8 @@ func groupsPage(ctx context.Context, store *journal.Store, run journal.Run, _ qu
 			b.Class = map[string]string{"DEPLOYED": "done", "FAILED": "failed"}[shown.Stage]
 		case slices.ContainsFunc(p.Waits, func(w journal.Recorded) bool { return w.Group == g.Name }):
 			state, b.Class, b.Current = "waits for approval", "running", true
+		case shown.passing.Message != "":
+			state, b.Class, b.Current = shown.passing.Message, "running", true
 		case shown.Finished() > 0:
 			state, b.Class, b.Current = fmt.Sprintf("%d of %d nodes", shown.Finished(), shown.Nodes()), "running", true
 		}
@@ -299,7 +301,7 @@ func planPage(ctx context.Context, store *journal.Store, run journal.Run, _ quer
 			return nil, err
 		}
 		switch {
-		case e.Action == journal.ServiceTasks:
+		case e.Action == journal.ServiceTasks, e.Action == string(task.HealthCheck):
 			continue
 		case e.Phase == 0:
 			criteria[e.Group] = e.Message

@@ -51,6 +51,9 @@ const (
 	Run         Action = "run"       // carry out a remote task or a callback
 	Restore     Action = "restore"   // put back what was there before the run
 	Unlock      Action = "unlock"    // unlock a node that an earlier run left locked (litp.md 84)
+
+	// HealthCheck runs the health check of a group on a node. No plan has it: the run adds it to each batch.
+	HealthCheck Action = "health check"
 )
 
 // LeftLocked marks a node that an earlier run left locked: a resource with this id and an empty digest is among what is
