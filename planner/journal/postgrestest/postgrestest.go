@@ -173,9 +173,11 @@ func (c *Cluster) Address(name, password, database string) string {
 }
 
 // SQL executes a statement in the database postgres.
-func (c *Cluster) SQL(statement string) error {
-	return c.do("psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--command="+statement,
-		c.Address("slipway", Password, "postgres"))
+func (c *Cluster) SQL(statement string) error { return c.SQLIn("postgres", statement) }
+
+// SQLIn executes statements in a database.
+func (c *Cluster) SQLIn(database, statements string) error {
+	return c.do("psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--command="+statements, c.Address("slipway", Password, database))
 }
 
 // Dump returns what pg_dump writes of a database.
