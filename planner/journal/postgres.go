@@ -221,7 +221,8 @@ func openPostgres(ctx context.Context, l Location, site string, ready func(*Stor
 	return nil, fmt.Errorf("%w\n\n%s says where the journal is", s.failed(err), l.Setting)
 }
 
-// postgresSites returns the sites that have a journal in a database, sorted.
+// postgresSites returns the sites that have a journal in a database, sorted, without those whose schema the role may not
+// use.
 func postgresSites(ctx context.Context, l Location) (sites []string, err error) {
 	failed := (&Store{database: postgresDatabase{}, name: shown(l.URL)}).failed
 	config, err := parseURL(l.URL)
@@ -232,7 +233,7 @@ func postgresSites(ctx context.Context, l Location) (sites []string, err error) 
 	defer db.Close() //nolint:errcheck // read only
 	rows, err := db.QueryContext(ctx, `SELECT substr(n.nspname, length($1) + 1) FROM pg_namespace n
 		JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'journal'
-		WHERE starts_with(n.nspname, $1) ORDER BY n.nspname COLLATE "C"`, schemaPrefix)
+		WHERE starts_with(n.nspname, $1) AND has_schema_privilege(n.oid, 'USAGE') ORDER BY n.nspname COLLATE "C"`, schemaPrefix)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -262,6 +263,12 @@ func (d postgresDatabase) lock(ctx context.Context, tx *sql.Tx) error {
 
 // Away reports whether an error of a journal says that its database is away: the same may succeed later.
 func Away(err error) bool { return err != nil && postgresDatabase{}.lost(err) }
+
+// Denied reports whether an error of a journal says that the role of its database may not do this.
+func Denied(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.Code == "42501"
+}
 
 // lost also reports true for transactions that the server ended without doing them.
 func (postgresDatabase) lost(err error) bool {
@@ -293,7 +300,7 @@ func (d postgresDatabase) version(ctx context.Context, q querier) (version int, 
 	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relname = 'journal')`, d.schema).Scan(&there)
 	if err == nil && there {
-		err = q.QueryRowContext(ctx, "SELECT version FROM journal").Scan(&version)
+		err = q.QueryRowContext(ctx, "SELECT version FROM "+pgx.Identifier{d.schema, "journal"}.Sanitize()).Scan(&version)
 	}
 	return version, err
 }

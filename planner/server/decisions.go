@@ -82,6 +82,9 @@ func (s *server) decision(w http.ResponseWriter, r *http.Request, action string)
 		if no := journal.UndecidableError(""); errors.As(err, &no) {
 			return &statusError{http.StatusConflict, no.Error()}
 		}
+		if journal.Denied(err) {
+			return &statusError{http.StatusForbidden, err.Error()}
+		}
 		return err
 	})
 	return answer, err
