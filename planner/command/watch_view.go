@@ -438,7 +438,8 @@ func (g *watchedGroup) state(t tally) string {
 	case g.approval > 0:
 		return inYellow.Render(fmt.Sprintf("waits for approval after batch %d", g.approval))
 	case g.doing != "" || g.passing.Message != "" || g.Name == "":
-		return strings.Join(slices.DeleteFunc([]string{cmp.Or(g.passing.Message, g.doing), t.String()}, func(s string) bool { return s == "" }), ", ")
+		doing := cmp.Or(g.passing.Message, g.doing)
+		return strings.Join(slices.DeleteFunc([]string{doing, t.String()}, func(s string) bool { return s == "" }), ", ")
 	}
 	return inFaint.Render("waits")
 }

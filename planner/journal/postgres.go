@@ -221,8 +221,8 @@ func openPostgres(ctx context.Context, l Location, site string, ready func(*Stor
 	return nil, fmt.Errorf("%w\n\n%s says where the journal is", s.failed(err), l.Setting)
 }
 
-// postgresSites returns the sites that have a journal in a database, sorted, without those whose schema the role may not
-// use.
+// postgresSites returns the sites that have a journal in a database, sorted, without those whose schema the role may
+// not use.
 func postgresSites(ctx context.Context, l Location) (sites []string, err error) {
 	failed := (&Store{database: postgresDatabase{}, name: shown(l.URL)}).failed
 	config, err := parseURL(l.URL)
@@ -233,7 +233,8 @@ func postgresSites(ctx context.Context, l Location) (sites []string, err error) 
 	defer db.Close() //nolint:errcheck // read only
 	rows, err := db.QueryContext(ctx, `SELECT substr(n.nspname, length($1) + 1) FROM pg_namespace n
 		JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'journal'
-		WHERE starts_with(n.nspname, $1) AND has_schema_privilege(n.oid, 'USAGE') ORDER BY n.nspname COLLATE "C"`, schemaPrefix)
+		WHERE starts_with(n.nspname, $1) AND has_schema_privilege(n.oid, 'USAGE')
+		ORDER BY n.nspname COLLATE "C"`, schemaPrefix)
 	if err != nil {
 		return nil, failed(err)
 	}

@@ -69,9 +69,13 @@ func (w *transaction) execute(t Transfer, ok, triggered bool) (bool, error) {
 		event(Ignored, SeverityDebug, fmt.Sprintf("stays in %s", target))
 		return false, nil
 	}
-	how := fmt.Sprintf("from %s to %s by %s", t.Source, target, t.Trigger)
+	how := fmt.Sprintf("from %s to %s by %s%s", t.Source, target, t.Trigger, w.reason())
+	severity := SeverityInfo
+	if !ok {
+		severity = SeverityWarning
+	}
 	if !triggered {
-		event(Triggered, SeverityInfo, how+w.reason())
+		event(Triggered, severity, how)
 	}
 	sets, missing := w.Apply(op)
 	if missing != None {
@@ -80,10 +84,6 @@ func (w *transaction) execute(t Transfer, ok, triggered bool) (bool, error) {
 		errs := refuse(Precondition, w.ID, "%s", message)
 		errs[0].Attribute = string(missing)
 		return false, errs
-	}
-	severity := SeverityInfo
-	if !ok {
-		severity = SeverityWarning
 	}
 	w.Cause = kind
 	w.move(target, sets, preserves, func(step Step) { event(step, severity, how) })
@@ -124,7 +124,7 @@ func (w *transaction) validate(t Transfer) {
 		w.log(Event{Type: eventTypes[t.Trigger], Step: step, Source: t.Source, Destination: t.Target,
 			Message: fmt.Sprintf("from %s to %s by %s%s", t.Source, t.Target, t.Trigger, w.reason())})
 	}
-	w.Pending = &Pending{t.Trigger, t.Target, t.Error, w.Version}
+	w.Pending = &Pending{t.Trigger, t.Target, t.Error, w.Version, w.message}
 }
 
 // followAutomatic follows automatic transfers whose gate is open. After a transfer that preserved the desired state

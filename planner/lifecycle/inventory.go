@@ -43,6 +43,7 @@ type Pending struct {
 	Target  string
 	Error   string
 	Version int // of the service when the validation was requested
+	Reason  string
 }
 
 // Inventory has services and drives each through its lifecycle. It is in memory only, has no clock and makes no ids:

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -72,6 +73,7 @@ func (v *Inventory) Validated(c Call, result Validation) (Result, error) {
 	if err := w.allocate(result.Candidate); err != nil {
 		return Result{}, err
 	}
+	w.message = cmp.Or(w.message, w.Pending.Reason)
 	w.Pending = nil
 	return w.run(t, result.OK, true)
 }

@@ -243,8 +243,8 @@ func planned(p *planner.Plan, program run.Program) (events []journal.Event) {
 	return append(events, journal.PlannedServices(services)...)
 }
 
-// plannedChecks returns the events of the kind Planned for the health checks of a group: each node that is worked on in a
-// batch is checked after it, and once more after the soak.
+// plannedChecks returns the events of the kind Planned for the health checks of a group: each node that is worked on in
+// a batch is checked after it, and once more after the soak.
 func plannedChecks(g run.Group, program run.Program) []journal.Event {
 	if g.Rolling == nil || g.Rolling.HealthCheck == nil || len(g.Batches) == 0 {
 		return nil

@@ -18,8 +18,8 @@ func Passing(before, next journal.Recorded) journal.Recorded {
 			return next
 		}
 	case journal.TaskStarted:
-		if closed && (next.Action == string(task.HealthCheck) || next.Action == string(task.Restore)) { // it ends the work on a node
-			return before
+		if closed && (next.Action == string(task.HealthCheck) || next.Action == string(task.Restore)) {
+			return before // it ends the work on a node
 		}
 		return journal.Recorded{}
 	case journal.PhaseStarted, journal.Paused, journal.GroupFinished:
