@@ -8,6 +8,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
+// rsaKey is the public key of nobody.
+const rsaKey = "AAAAB3NzaC1yc2EAAAAgY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2M="
+
 // TestFileWithContentAndAnEditOfIt: a file whose content is given, and a resource that edits a part of the same file, undo
 // each other at every run.
 func TestFileWithContentAndAnEditOfIt(t *testing.T) {
@@ -29,20 +32,21 @@ func TestFileWithContentAndAnEditOfIt(t *testing.T) {
 		edit    parameters
 		message string // empty: no error
 	}{
-		"ini_setting":       {content, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, of which file[/etc/a] of the service \"one\" gives the whole content: leave one of them out, or give the file replace = false"},
-		"file_line":         {content, "/etc/a", "file_line", "s", parameters{"path": "/etc/a", "line": "x"}, "file_line[s] edits /etc/a"},
-		"host":              {content, "/etc/hosts", "host", "h", parameters{"ip": "192.0.2.1"}, "host[h] edits /etc/hosts"},
-		"mount":             {content, "/etc/fstab", "mount", "/mnt", parameters{"ensure": "defined", "device": "/dev/sdb1", "fstype": "ext4"}, "mount[/mnt] edits /etc/fstab"},
-		"timezone":          {content, "/etc/timezone", "timezone", "UTC", parameters{}, "timezone[UTC] edits /etc/timezone"},
-		"path":              {with(content, "path", "/etc/a"), "a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, of which file[a]"},
-		"source":            {parameters{"source": "/usr/share/a"}, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a"},
-		"absent":            {parameters{"ensure": "absent"}, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, which file[/etc/a] of the service \"one\" wants absent: leave one of them out"},
-		"another file":      {content, "/etc/b", "ini_setting", "s", setting, ""},
-		"not replaced":      {with(content, "replace", false), "/etc/a", "ini_setting", "s", setting, ""},
-		"without content":   {parameters{"mode": "0644"}, "/etc/a", "ini_setting", "s", setting, ""},
-		"only looked at":    {with(content, "noop", true), "/etc/a", "ini_setting", "s", setting, ""},
-		"an edit looked at": {content, "/etc/a", "ini_setting", "s", with(setting, "noop", true), ""},
-		"both absent":       {parameters{"ensure": "absent"}, "/etc/a", "ini_setting", "s", parameters{"path": "/etc/a", "setting": "k", "ensure": "absent"}, ""},
+		"ini_setting":        {content, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, of which file[/etc/a] of the service \"one\" gives the whole content: leave one of them out, or give the file replace = false"},
+		"file_line":          {content, "/etc/a", "file_line", "s", parameters{"path": "/etc/a", "line": "x"}, "file_line[s] edits /etc/a"},
+		"host":               {content, "/etc/hosts", "host", "h", parameters{"ip": "192.0.2.1"}, "host[h] edits /etc/hosts"},
+		"mount":              {content, "/etc/fstab", "mount", "/mnt", parameters{"ensure": "defined", "device": "/dev/sdb1", "fstype": "ext4"}, "mount[/mnt] edits /etc/fstab"},
+		"ssh_authorized_key": {content, "/home/ann/.ssh/authorized_keys", "ssh_authorized_key", "k", parameters{"user": "ann", "type": "ssh-rsa", "key": rsaKey}, "ssh_authorized_key[k] edits /home/ann/.ssh/authorized_keys"},
+		"timezone":           {content, "/etc/timezone", "timezone", "UTC", parameters{}, "timezone[UTC] edits /etc/timezone"},
+		"path":               {with(content, "path", "/etc/a"), "a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, of which file[a]"},
+		"source":             {parameters{"source": "/usr/share/a"}, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a"},
+		"absent":             {parameters{"ensure": "absent"}, "/etc/a", "ini_setting", "s", setting, "ini_setting[s] edits /etc/a, which file[/etc/a] of the service \"one\" wants absent: leave one of them out"},
+		"another file":       {content, "/etc/b", "ini_setting", "s", setting, ""},
+		"not replaced":       {with(content, "replace", false), "/etc/a", "ini_setting", "s", setting, ""},
+		"without content":    {parameters{"mode": "0644"}, "/etc/a", "ini_setting", "s", setting, ""},
+		"only looked at":     {with(content, "noop", true), "/etc/a", "ini_setting", "s", setting, ""},
+		"an edit looked at":  {content, "/etc/a", "ini_setting", "s", with(setting, "noop", true), ""},
+		"both absent":        {parameters{"ensure": "absent"}, "/etc/a", "ini_setting", "s", parameters{"path": "/etc/a", "setting": "k", "ensure": "absent"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "n"}}, Services: []site.Service{

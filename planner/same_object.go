@@ -54,11 +54,12 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) invalid.E
 
 // editors are the types that manage a part of a text file, with the path of that.
 var editors = map[string]func(resource.Resource) string{
-	"file_line":   pathOf,
-	"ini_setting": pathOf,
-	"host":        func(resource.Resource) string { return "/etc/hosts" },
-	"mount":       func(resource.Resource) string { return "/etc/fstab" },
-	"timezone":    func(resource.Resource) string { return schema.TimezonePath },
+	"file_line":          pathOf,
+	"ini_setting":        pathOf,
+	"host":               func(resource.Resource) string { return "/etc/hosts" },
+	"mount":              func(resource.Resource) string { return "/etc/fstab" },
+	"ssh_authorized_key": schema.KeysFile,
+	"timezone":           func(resource.Resource) string { return schema.TimezonePath },
 }
 
 func pathOf(r resource.Resource) string { return r.Parameters.String("path") }

@@ -84,6 +84,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"mount":     {"mount", "/mnt", resource.Parameters{"device": "x", "fstype": "ext4", "ensure": "present"}, "/etc/fstab", ""},
 		"setting":   {"ini_setting", "x", resource.Parameters{"path": "/d/a.ini", "section": "s", "setting": "k", "value": "v"}, "/d/a.ini", ""},
 		"line":      {"file_line", "x", resource.Parameters{"path": "/d/a.ini", "line": "v"}, "/d/a.ini", ""},
+		"key":       {"ssh_authorized_key", "k", resource.Parameters{"target": "/d/keys", "type": "ssh-rsa", "key": "AAAAB3NzaC1yc2EAAAAgY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2M="}, "/d/keys", "-"},
 		"parameter": {"sysctl", "net.x", resource.Parameters{"value": "2"}, "/etc/sysctl.d", "-"},
 		"time zone": {"timezone", "UTC", resource.Parameters{}, "/etc/localtime", "-"},
 		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", dpkgStanza},

@@ -37,7 +37,7 @@ func neededUnlessAbsent(r resource.Resource, parameter string) []invalid.Error {
 // helper, which has tables of its own, does not carry it. A new type is one new file and one line here.
 func Types() map[string]resource.Schema {
 	return byType(Cron(), Exec(), File(), FileLine(), Group(), Host(), IniSetting(), Mount(), Package(), Service(),
-		Sysctl(), Timezone(), User())
+		SSHAuthorizedKey(), Sysctl(), Timezone(), User())
 }
 
 // Actions returns the schema of every action by name: the types that remote tasks are made of. Nobody writes them as

@@ -59,6 +59,10 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 	"mount": func(c *nodeTasks, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(r.Title), c.mountOf(r.Title))
 	},
+	"ssh_authorized_key": func(c *nodeTasks, r resource.Resource) []int {
+		keys := schema.KeysFile(r)
+		return collect(c.user(r, "user"), c.fileOrDirectoryOf(keys), c.mountOf(keys))
+	},
 	"timezone": func(c *nodeTasks, _ resource.Resource) []int { return collect(c.account("package", "tzdata")) },
 }
 

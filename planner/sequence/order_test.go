@@ -73,6 +73,9 @@ func TestOrder(t *testing.T) {
 			"user[u] file[/w] exec[e]"},
 		"ini_setting: its file": {rs("a ini_setting[i] path=/etc/x.ini", "b file[/etc/x.ini]"),
 			"file[/etc/x.ini] ini_setting[i]"},
+		"ssh_authorized_key: its user and directory": {
+			rs("a ssh_authorized_key[k] user=ann", "b user[ann]", "c file[/home/ann/.ssh]"),
+			"user[ann] file[/home/ann/.ssh] ssh_authorized_key[k]"},
 		"timezone: its package": {rs("a timezone[UTC]", "b package[p] name=tzdata", "c package[tree]"),
 			"package[p] timezone[UTC] package[tree]"},
 		"mount: its directory": {rs("a mount[/mnt]", "b file[/mnt]"), "file[/mnt] mount[/mnt]"},

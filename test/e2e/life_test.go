@@ -32,6 +32,7 @@ resource "slipway_service" "everything" {
     sysctl      = { "net.ipv4.conf.all.log_martians" = { value = "1" } }
     host        = { db = { ip = "192.0.2.7", host_aliases = ["db.example"] } }
     ini_setting = { answer = { path = "/etc/answer.ini", section = "deep", setting = "thought", value = "42" } }
+    ssh_authorized_key = { "pilot@home" = { user = "pilot", type = "ed25519", key = "AAAAC3NzaC1lZDI1NTE5AAAAIGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh", options = ["restrict"] } }
     timezone    = { "Pacific/Auckland" = {} }
     exec        = { "echo done >/home/pilot/mark" = { creates = "/home/pilot/mark", user = "pilot", cwd = "/home/pilot" } }
   }
@@ -52,6 +53,7 @@ var tampering = map[string]string{
 	"sysctl[net.ipv4.conf.all.log_martians]": "sysctl -q -w net.ipv4.conf.all.log_martians=0",
 	"host[db]":                               "sed -i /db.example/d /etc/hosts",
 	"ini_setting[answer]":                    "sed -i s/42/41/ /etc/answer.ini",
+	"ssh_authorized_key[pilot@home]":         "sed -i s/restrict/pty/ /home/pilot/.ssh/authorized_keys",
 	"timezone[Pacific/Auckland]":             "ln -sf /usr/share/zoneinfo/Etc/UTC /etc/localtime",
 	"exec[echo done >/home/pilot/mark]":      "rm /home/pilot/mark",
 }

@@ -57,6 +57,11 @@ file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
   nginx = { ensure = "running", enable = true }
 }
 `,
+	"ssh_authorized_key": `ssh_authorized_key = {
+  "ann@laptop" = { user = "ann", type = "ssh-ed25519", key = "AAAAC3NzaC1lZDI1NTE5AAAAIGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh", options = ["restrict", "pty"] }
+}
+user = { ann = { managehome = true } }
+`,
 	"sysctl": `sysctl = {
   "net.ipv4.ip_forward" = { value = 1 }
 }

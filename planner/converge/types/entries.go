@@ -14,9 +14,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
-// The types host, cron, mount, ini_setting and file_line each look after an entry of a text file that they share with
-// others: one or several lines that a function finds. What follows is common to them: reading and writing the file, and
-// what is remembered of an entry.
+// The types host, cron, mount, ini_setting, file_line and ssh_authorized_key each look after an entry of a text file that
+// they share with others: one or several lines that a function finds. What follows is common to them: reading and
+// writing the file, and what is remembered of an entry.
 
 // textFile is a text file of the node.
 type textFile struct {
@@ -151,7 +151,7 @@ func othersIn(s *Session, path string, each func(*ledger.Entry, entries) (bool, 
 		return false, nil
 	}
 	for _, e := range s.Ledger.Entries {
-		inFile := slices.Contains([]string{"cron", "file_line", "host", "ini_setting", "mount"}, e.Type)
+		inFile := slices.Contains([]string{"cron", "file_line", "host", "ini_setting", "mount", "ssh_authorized_key"}, e.Type)
 		if !inFile || e.Site == s.Site && e.ID == s.ID {
 			continue
 		}

@@ -22,6 +22,7 @@ func (hostType) Schema() resource.Schema { return schema.Host() }
 
 var hosts = table{
 	path: "/etc/hosts", parts: []string{"ip", "host_aliases", "comment"}, fresh: row{}, alone: true,
+	separator: " ",
 	parse: func(text string) (row, bool) {
 		data, comment, _ := strings.Cut(text, "#")
 		f := strings.Fields(data)

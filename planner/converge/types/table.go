@@ -12,12 +12,14 @@ import (
 
 // table is a file with an entry on each line, which has named parts: /etc/hosts and /etc/fstab.
 type table struct {
-	path   string
-	parts  []string // that a resource gives; it gives the first in any case, and what it says nothing of stays
-	fresh  row      // a new line of which nothing is said; its name is the title
-	alone  bool     // an entry has one line: further ones go
-	parse  func(text string) (row, bool)
-	format func(row) string
+	path  string
+	parts []string // that a resource gives; it gives the first in any case, and what it says nothing of stays
+	fresh row      // a new line of which nothing is said; its name is the title
+	alone bool     // an entry has one line: further ones go
+	// separator stands between the values of a part that is a list.
+	separator string
+	parse     func(text string) (row, bool)
+	format    func(row) string
 }
 
 // row is a line of a table by its parts, and name.
@@ -41,12 +43,12 @@ func (t table) at(l lines, found []span, r resource.Resource) (is, should row) {
 	if is = maps.Clone(t.fresh); len(found) > 0 {
 		is, _ = t.parse(l[found[0].from].text)
 	} else {
-		is["name"] = r.Title
+		is["name"] = r.Parameters.StringOr("name", r.Title)
 	}
 	should = maps.Clone(is)
 	for _, name := range t.parts {
 		if r.Parameters.Has(name) {
-			if should[name] = strings.Join(r.Parameters.Strings(name), " "); name == "comment" {
+			if should[name] = strings.Join(r.Parameters.Strings(name), t.separator); name == "comment" {
 				should[name] = strings.TrimSpace(should[name])
 			}
 		}
@@ -117,6 +119,8 @@ func (t table) release(s *Session, e *entries, r resource.Resource, find finder)
 		switch n, err := strconv.ParseInt(was[name], 10, 64); {
 		case name == "host_aliases":
 			returning[name] = texts(strings.Fields(was[name]))
+		case name == "options" && t.separator == ",":
+			returning[name] = texts(slices.DeleteFunc([]string{was[name]}, func(text string) bool { return text == "" }))
 		case err == nil && (name == "dump" || name == "pass"):
 			returning[name] = n
 		default:
