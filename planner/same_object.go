@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -52,17 +53,28 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) invalid.E
 	return errs
 }
 
-// editors are the types that manage a part of a text file, with the path of that.
-var editors = map[string]func(resource.Resource) string{
-	"file_line":          pathOf,
-	"ini_setting":        pathOf,
-	"host":               func(resource.Resource) string { return "/etc/hosts" },
-	"mount":              func(resource.Resource) string { return "/etc/fstab" },
-	"ssh_authorized_key": schema.KeysFile,
-	"timezone":           func(resource.Resource) string { return schema.TimezonePath },
+// editors are the types that manage a file, or a part of one, with the paths of these.
+var editors = map[string]func(resource.Resource) []string{
+	"file_line":          func(r resource.Resource) []string { return []string{r.Parameters.String("path")} },
+	"host":               func(resource.Resource) []string { return []string{"/etc/hosts"} },
+	"hostname":           pathsOf(schema.HostnameFiles),
+	"ini_setting":        func(r resource.Resource) []string { return []string{r.Parameters.String("path")} },
+	"kernel_module":      pathsOf(schema.ModuleFiles),
+	"mount":              func(resource.Resource) []string { return []string{"/etc/fstab"} },
+	"ssh_authorized_key": func(r resource.Resource) []string { return []string{schema.KeysFile(r)} },
+	"systemd_unit":       pathsOf(schema.UnitFiles),
+	"timezone":           func(resource.Resource) []string { return []string{schema.TimezonePath} },
 }
 
-func pathOf(r resource.Resource) string { return r.Parameters.String("path") }
+// pathsOf returns what gives the paths of the files of a type.
+func pathsOf(files func(resource.Resource) []resource.Resource) func(resource.Resource) []string {
+	return func(r resource.Resource) (paths []string) {
+		for _, f := range files(r) {
+			paths = append(paths, f.Title)
+		}
+		return paths
+	}
+}
 
 // contradicted returns an error for each task that edits a part of a file of which another one gives the whole content,
 // or which is to be absent. Each would undo the other. What is only looked at contradicts nothing.
@@ -80,13 +92,18 @@ func contradicted(tasks []task.Task) invalid.Errors {
 	}
 	var errs invalid.Errors
 	for _, t := range tasks {
-		path, edits := editors[t.Resource.Type]
+		paths, edits := editors[t.Resource.Type]
 		if !edits || t.Resource.Noop() {
 			continue
 		}
-		file, given := whole[path(t.Resource)]
+		i := slices.IndexFunc(paths(t.Resource), func(path string) bool { _, given := whole[path]; return given })
+		if i < 0 {
+			continue
+		}
+		path := paths(t.Resource)[i]
+		file := whole[path]
 		absent := schema.FileEnsure(file.Resource) == "absent"
-		if !given || absent && schema.WantsAbsent(t.Resource) {
+		if absent && schema.WantsAbsent(t.Resource) {
 			continue
 		}
 		of, by := bringerOf(file)
@@ -99,7 +116,7 @@ func contradicted(tasks []task.Task) invalid.Errors {
 		errs = append(errs, invalid.Error{
 			Object: object, Name: name, Code: invalid.DuplicateResource,
 			Attribute: site.ConfigurationPath(t.Resource.Type, t.Resource.Title, ""),
-			Message:   fmt.Sprintf("%s edits %s, %s", t.Resource.ID(), path(t.Resource), as),
+			Message:   fmt.Sprintf("%s edits %s, %s", t.Resource.ID(), path, as),
 		})
 	}
 	return errs

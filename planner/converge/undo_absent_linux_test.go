@@ -23,6 +23,7 @@ func absentNode(t *testing.T) *types.Session {
 	for file, content := range map[string]string{
 		"/etc/hosts": "", "/etc/fstab": "", "/proc/self/mountinfo": "", "/var/spool/cron/crontabs/root": "", "/d/a.ini": "",
 		"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/README": "", "/mnt/README": "", "/usr/share/zoneinfo/UTC": "TZif",
+		"/proc/sys/kernel/hostname": "node\n", "/sys/module/README": "", "/proc/sys/kernel/osrelease": "6\n",
 		"/var/lib/dpkg/status": dpkgStanza, "/usr/bin/apt-get": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
 	} {
 		onDisk(t, s, file, content)
@@ -33,6 +34,14 @@ func absentNode(t *testing.T) *types.Session {
 		switch {
 		case c.Argv[0] == "dd":
 			onDisk(t, s, "/proc/sys/net/x", string(c.Stdin))
+		case c.Argv[0] == "hostname":
+			onDisk(t, s, "/proc/sys/kernel/hostname", c.Argv[1]+"\n")
+		case line == "modprobe -- dummy":
+			onDisk(t, s, "/sys/module/dummy", "")
+		case line == "modprobe -r -- dummy":
+			if err := os.Remove(filepath.Join(s.Root, "/sys/module/dummy")); err != nil {
+				t.Fatal(err)
+			}
 		case c.Argv[0] == "apt-cache":
 			return prints("jq:\n  Candidate: 1\n"), nil
 		case strings.HasPrefix(line, "apt-get"+aptOptions+" install"):
@@ -85,6 +94,9 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"setting":   {"ini_setting", "x", resource.Parameters{"path": "/d/a.ini", "section": "s", "setting": "k", "value": "v"}, "/d/a.ini", ""},
 		"line":      {"file_line", "x", resource.Parameters{"path": "/d/a.ini", "line": "v"}, "/d/a.ini", ""},
 		"key":       {"ssh_authorized_key", "k", resource.Parameters{"target": "/d/keys", "type": "ssh-rsa", "key": "AAAAB3NzaC1yc2EAAAAgY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2M="}, "/d/keys", "-"},
+		"hostname":  {"hostname", "web1", resource.Parameters{}, "/etc/hostname", "-"},
+		"module":    {"kernel_module", "dummy", resource.Parameters{}, "/etc/modules-load.d", "-"},
+		"unit":      {"systemd_unit", "a.service", resource.Parameters{"content": "[Service]\n"}, "/etc/systemd/system/a.service", "-"},
 		"parameter": {"sysctl", "net.x", resource.Parameters{"value": "2"}, "/etc/sysctl.d", "-"},
 		"time zone": {"timezone", "UTC", resource.Parameters{}, "/etc/localtime", "-"},
 		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", dpkgStanza},

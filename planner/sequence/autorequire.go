@@ -63,7 +63,31 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		keys := schema.KeysFile(r)
 		return collect(c.user(r, "user"), c.fileOrDirectoryOf(keys), c.mountOf(keys))
 	},
+	"service": func(c *nodeTasks, r resource.Resource) []int {
+		name := strings.TrimSuffix(accountName(r), ".service")
+		return c.ofType("systemd_unit", func(of resource.Resource) bool {
+			unit := strings.TrimSuffix(schema.UnitName(of), ".service")
+			template, _, made := strings.Cut(name, "@")
+			return unit == name || made && unit == template+"@"
+		})
+	},
+	"sysctl": func(c *nodeTasks, _ resource.Resource) []int {
+		return c.ofType("kernel_module", func(resource.Resource) bool { return true })
+	},
+	"systemd_unit": func(c *nodeTasks, r resource.Resource) []int {
+		return collect(c.fileOrDirectoryOf(schema.UnitFiles(r)[0].Title))
+	},
 	"timezone": func(c *nodeTasks, _ resource.Resource) []int { return collect(c.account("package", "tzdata")) },
+}
+
+// ofType returns the resources of a type for which is holds.
+func (c *nodeTasks) ofType(typ string, is func(resource.Resource) bool) (found []int) {
+	for i, t := range c.tasks {
+		if t.Resource.Type == typ && is(t.Resource) {
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 // fileWith returns the file that the resource is a part of.

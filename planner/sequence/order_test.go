@@ -76,6 +76,13 @@ func TestOrder(t *testing.T) {
 		"ssh_authorized_key: its user and directory": {
 			rs("a ssh_authorized_key[k] user=ann", "b user[ann]", "c file[/home/ann/.ssh]"),
 			"user[ann] file[/home/ann/.ssh] ssh_authorized_key[k]"},
+		"service: its unit": {rs("a service[app@1]", "b service[web]", "c systemd_unit[app@.service]",
+			"d systemd_unit[x] unit=web.service filename=x.conf", "e systemd_unit[other.service]"),
+			"systemd_unit[app@.service] service[app@1] systemd_unit[x] service[web] systemd_unit[other.service]"},
+		"systemd_unit: its directory": {rs("a systemd_unit[x] unit=web.service filename=x.conf",
+			"b file[/etc/systemd/system/web.service.d]"), "file[/etc/systemd/system/web.service.d] systemd_unit[x]"},
+		"sysctl: modules": {rs("a sysctl[net.bridge.x]", "b kernel_module[br_netfilter]"),
+			"kernel_module[br_netfilter] sysctl[net.bridge.x]"},
 		"timezone: its package": {rs("a timezone[UTC]", "b package[p] name=tzdata", "c package[tree]"),
 			"package[p] timezone[UTC] package[tree]"},
 		"mount: its directory": {rs("a mount[/mnt]", "b file[/mnt]"), "file[/mnt] mount[/mnt]"},

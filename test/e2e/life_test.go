@@ -33,6 +33,11 @@ resource "slipway_service" "everything" {
     host        = { db = { ip = "192.0.2.7", host_aliases = ["db.example"] } }
     ini_setting = { answer = { path = "/etc/answer.ini", section = "deep", setting = "thought", value = "42" } }
     ssh_authorized_key = { "pilot@home" = { user = "pilot", type = "ed25519", key = "AAAAC3NzaC1lZDI1NTE5AAAAIGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh", options = ["restrict"] } }
+    hostname    = { "pilot.example" = {} }
+    systemd_unit = {
+      "hello.service" = { content = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n" }
+      "nginx limits"  = { unit = "nginx.service", filename = "limits.conf", content = "[Service]\nLimitNOFILE=4096\n" }
+    }
     timezone    = { "Pacific/Auckland" = {} }
     exec        = { "echo done >/home/pilot/mark" = { creates = "/home/pilot/mark", user = "pilot", cwd = "/home/pilot" } }
   }
@@ -54,6 +59,9 @@ var tampering = map[string]string{
 	"host[db]":                               "sed -i /db.example/d /etc/hosts",
 	"ini_setting[answer]":                    "sed -i s/42/41/ /etc/answer.ini",
 	"ssh_authorized_key[pilot@home]":         "sed -i s/restrict/pty/ /home/pilot/.ssh/authorized_keys",
+	"hostname[pilot.example]":                "hostname other",
+	"systemd_unit[hello.service]":            "echo '# by hand' >>/etc/systemd/system/hello.service",
+	"systemd_unit[nginx limits]":             "rm -r /etc/systemd/system/nginx.service.d",
 	"timezone[Pacific/Auckland]":             "ln -sf /usr/share/zoneinfo/Etc/UTC /etc/localtime",
 	"exec[echo done >/home/pilot/mark]":      "rm /home/pilot/mark",
 }

@@ -40,8 +40,18 @@ file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
   "db.example.com" = { ip = "192.0.2.20", host_aliases = ["db"] }
 }
 `,
+	"hostname": `hostname = {
+  "web1.example.com" = {}
+}
+`,
 	"ini_setting": `ini_setting = {
   "app log level" = { path = "/etc/app.ini", section = "log", setting = "level", value = "info" }
+}
+`,
+	"kernel_module": `kernel_module = {
+  br_netfilter = {}
+  bonding      = { options = ["mode=1", "miimon=100"] }
+  cramfs       = { ensure = "absent" }
 }
 `,
 	"mount": `mount = {
@@ -65,6 +75,12 @@ user = { ann = { managehome = true } }
 	"sysctl": `sysctl = {
   "net.ipv4.ip_forward" = { value = 1 }
 }
+`,
+	"systemd_unit": `systemd_unit = {
+  "app.service"    = { content = "[Service]\nExecStart=/usr/bin/app\n\n[Install]\nWantedBy=multi-user.target\n" }
+  "limits of cron" = { unit = "cron.service", filename = "limits.conf", content = "[Service]\nMemoryMax=64M\n" }
+}
+service = { app = { ensure = "running", enable = true, subscribe = ["systemd_unit[app.service]"] } }
 `,
 	"timezone": `timezone = {
   "Europe/London" = {}

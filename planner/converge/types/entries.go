@@ -223,8 +223,13 @@ func (e entries) writeBack(s *Session, f *textFile, a system.Attributes) error {
 	if err := s.Remove(f.path); err != nil {
 		return err
 	}
+	return s.removeMade(e.Made)
+}
+
+// removeMade removes directories that slipway made, outermost first in the list, where nothing is left in them.
+func (s *Session) removeMade(made []string) error {
 	var stays error
-	for _, dir := range slices.Backward(e.Made) {
+	for _, dir := range slices.Backward(made) {
 		switch names, err := s.ReadDir(dir); {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
