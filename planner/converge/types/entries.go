@@ -14,8 +14,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 )
 
-// The types host, cron, mount, ini_setting, file_line and ssh_authorized_key each look after an entry of a text file that
-// they share with others: one or several lines that a function finds. What follows is common to them: reading and
+// The types host, cron, mount, ini_setting, file_line and ssh_authorized_key each look after an entry of a text file
+// that they share with others: one or several lines that a function finds. What follows is common to them: reading and
 // writing the file, and what is remembered of an entry.
 
 // textFile is a text file of the node.

@@ -36,6 +36,7 @@ type liveState struct {
 	of        func(r resource.Resource) (object, value string) // what it is about, and what it should be
 	is        func(ctx context.Context, s *Session, object string) (string, error)
 	set       func(ctx context.Context, s *Session, object, value string) error
+	blind     bool // is does not see all that files change, so it is set after each change of them
 }
 
 var filesTypes = map[string]filesKind{
@@ -207,7 +208,7 @@ func (filesType) Apply(ctx context.Context, s *Session, r resource.Resource) err
 // ensure sets the live state of an object where it is another one.
 func (l *liveState) ensure(ctx context.Context, s *Session, object, should string) error {
 	is, err := l.is(ctx, s, object)
-	if err != nil || is == should {
+	if err != nil || is == should && !l.blind {
 		return err
 	}
 	return l.set(ctx, s, object, should)
@@ -281,6 +282,7 @@ var liveHostname = liveState{
 	func(ctx context.Context, s *Session, _, name string) error {
 		return mustRun(ctx, s, system.Command{Argv: []string{"hostname", name}})
 	},
+	false,
 }
 
 // The states of a module.
@@ -319,6 +321,7 @@ var liveModule = liveState{
 		return fmt.Errorf("kernel module %s: %s succeeded, and it is not %s; the kernel may have it built in", name,
 			strings.Join(c.Argv, " "), should)
 	},
+	false,
 }
 
 // moduleThere reports whether the kernel has a module, loaded or built in.
@@ -343,17 +346,19 @@ func moduleThere(s *Session, name string) (bool, error) {
 }
 
 // liveUnit is whether systemd has read the files of a unit. In a sandbox, or where systemd does not run, nothing reads
-// them.
+// them. systemd does not see a first drop-in of a unit before it reads everything again, and of a template it knows only
+// the units that are made from it.
 var liveUnit = liveState{
 	"read",
 	func(r resource.Resource) (object, value string) { return schema.UnitName(r), "" },
 	func(ctx context.Context, s *Session, unit string) (string, error) {
-		runs, err := s.Exists("/run/systemd/system")
-		if err != nil || !runs || !s.Machine() {
+		if runs, err := systemdRuns(s); err != nil || !runs {
 			return "", err
 		}
-		loaded := strings.Replace(unit, "@.", "@*.", 1) // of a template, those that are made from it
-		c := system.Command{Argv: []string{"systemctl", "show", "--no-pager", "-p", "NeedDaemonReload", "--", loaded}}
+		loaded := strings.Replace(unit, "@.", "@*.", 1)
+		c := system.Command{
+			Argv: []string{"systemctl", "show", "--no-pager", "-p", "NeedDaemonReload", "--", loaded},
+		}
 		out, err := ask(ctx, s, c)
 		if err == nil && strings.Contains(string(out.Stdout), "=yes") {
 			return "systemd has an earlier form", nil
@@ -361,6 +366,15 @@ var liveUnit = liveState{
 		return "", err
 	},
 	func(ctx context.Context, s *Session, _, _ string) error {
+		if runs, err := systemdRuns(s); err != nil || !runs {
+			return err
+		}
 		return mustRun(ctx, s, system.Command{Argv: []string{"systemctl", "daemon-reload"}})
 	},
+	true,
+}
+
+func systemdRuns(s *Session) (bool, error) {
+	runs, err := s.Exists("/run/systemd/system")
+	return runs && s.Machine(), err
 }

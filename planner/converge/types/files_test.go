@@ -70,6 +70,9 @@ func filesNode(t *testing.T, r *recorder, files map[string]string) *Session {
 	return s
 }
 
+// reloads is what systemd is asked for at each change and undo.
+func reloads(n int) []string { return slices.Repeat([]string{"systemctl daemon-reload"}, n) }
+
 // Each type that consists of files is applied, changed by hand, repaired and undone.
 func TestFilesTypes(t *testing.T) {
 	const unit = "/etc/systemd/system/"
@@ -119,18 +122,18 @@ func TestFilesTypes(t *testing.T) {
 		},
 		"unit": {
 			"systemd_unit", "app.service", resource.Parameters{"content": "[Service]\n"}, nil, "ensure is absent, should be file",
-			map[string]string{unit + "app.service": "[Service]\n"}, []string{"systemctl daemon-reload", "systemctl daemon-reload"},
+			map[string]string{unit + "app.service": "[Service]\n"}, reloads(6),
 			func(s *Session) { write(t, s, unit+"app.service", "by hand") }, "content is {sha256}c9616cb5, should be {sha256}40d8baaa; read is systemd has an earlier form, should be empty",
 		},
 		"drop-in": {
 			"systemd_unit", "limits", resource.Parameters{"unit": "app@.service", "filename": "limits.conf", "content": "[Service]\n"}, map[string]string{"etc/systemd/system/app@.service": "x"},
 			"ensure is absent, should be file",
-			map[string]string{unit + "app@.service.d/limits.conf": "[Service]\n"}, []string{"systemctl daemon-reload", "systemctl daemon-reload"},
+			map[string]string{unit + "app@.service.d/limits.conf": "[Service]\n"}, reloads(6),
 			func(s *Session) { _ = os.RemoveAll(s.Root + unit + "app@.service.d") }, "ensure is absent, should be file; read is systemd has an earlier form, should be empty",
 		},
 		"unit to be absent": {
 			"systemd_unit", "app.service", resource.Parameters{"ensure": "absent"}, map[string]string{"etc/systemd/system/app.service": "x"}, "ensure is file, should be absent",
-			map[string]string{unit + "app.service": "-"}, []string{"systemctl daemon-reload", "systemctl daemon-reload"},
+			map[string]string{unit + "app.service": "-"}, reloads(6),
 			func(s *Session) { write(t, s, unit+"app.service", "by hand") }, "ensure is file, should be absent; read is systemd has an earlier form, should be empty",
 		},
 	} {
