@@ -104,8 +104,13 @@ func TestWholeLife(t *testing.T) {
 		n.On(t, "sed -i s/41/42/ /etc/answer.ini")
 	}
 	want = slices.DeleteFunc(want, func(s string) bool { return strings.HasSuffix(s, "ini_setting[answer]") })
+	for _, change := range want { // nginx restarts where its file changes
+		if node, ok := strings.CutSuffix(change, " file[/etc/nginx/conf.d/status.conf]"); ok {
+			want = append(want, node+" service[nginx]")
+		}
+	}
 	w.must(w.run("apply", "-input=false", "-no-color", "drift.tfplan"), 0)
-	if got := w.changed(); !slices.Equal(got, sorted(want...)) {
+	if got := w.changed(); !slices.Equal(got, slices.Compact(sorted(want...))) {
 		t.Errorf("the repair changed\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	w.must(w.plan(), 0, "No changes")
