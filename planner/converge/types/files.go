@@ -346,7 +346,7 @@ func moduleThere(s *Session, name string) (bool, error) {
 }
 
 // liveUnit is whether systemd has read the files of a unit. In a sandbox, or where systemd does not run, nothing reads
-// them. systemd does not see a first drop-in of a unit before it reads everything again, and of a template it knows only
+// them. systemd does not see a first drop-in of a unit before it reads all again, and of a template it knows only
 // the units that are made from it.
 var liveUnit = liveState{
 	"read",
