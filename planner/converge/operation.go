@@ -80,10 +80,8 @@ func (x *session) validate(j *operation) error {
 	if j.Digest == "" {
 		j.Digest = resource.Digest(j.Resource)
 	}
-	_, acts := j.typ.(types.Acting)
-	if owner := x.ledger.OtherSite(x.manifest.Site, j.id); owner != "" && !acts {
-		return fmt.Errorf("the resource belongs to the site %q on this node, and not to %q; take it out of one of them",
-			owner, x.manifest.Site)
+	if err := x.differsFromOthers(j); err != nil {
+		return err
 	}
 	if declared.Target != nil {
 		j.object, j.aim = declared.Target(j.Resource)

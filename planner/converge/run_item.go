@@ -215,7 +215,7 @@ func (x *session) recordApplied(ctx context.Context, j *operation, e *ledger.Ent
 		}
 		e.Before = rest
 	}
-	e.Digest, e.Run, e.Object, e.Guard = j.Digest, x.manifest.Run, j.object, j.Guard()
+	e.Digest, e.Run, e.Object, e.Guard, e.Wants = j.Digest, x.manifest.Run, j.object, j.Guard(), j.wants()
 	x.find(ctx, j, e)
 	var err error
 	if e.HMAC, err = x.secretMAC(j); err != nil {
@@ -261,17 +261,21 @@ func (x *session) record(ctx context.Context, j *operation, digest string) error
 	x.ledger.SetNoop(x.key(j), "")
 	e := x.ledger.Entry(x.manifest.Site, j.id)
 	if e == nil {
-		before, err := x.captured(ctx, j, nil)
-		if err != nil {
-			return err
+		before, shared := x.sharedBefore(j)
+		if !shared {
+			var err error
+			if before, err = x.captured(ctx, j, nil); err != nil {
+				return err
+			}
 		}
 		e = &ledger.Entry{
 			Site: x.manifest.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim,
-			Digest: digest, Before: before, Run: x.manifest.Run, Guard: j.Guard(),
+			Digest: digest, Before: before, Run: x.manifest.Run, Guard: j.Guard(), Shared: shared, Wants: j.wants(),
 			Requires: slices.Sorted(slices.Values(j.Requires)), ID: j.id,
 		}
 		if digest != "" {
 			x.find(ctx, j, e)
+			var err error
 			if e.HMAC, err = x.secretMAC(j); err != nil {
 				return err
 			}

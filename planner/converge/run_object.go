@@ -40,7 +40,7 @@ func (x *session) shared(j *operation) error {
 	}
 	x.linked[is] = true
 	for _, e := range x.ledger.Entries {
-		if e.Type == o.typ && e.Object != "" && e.Key() != x.key(j) && x.resolved(object{e.Type, e.Object}) == is {
+		if e.Type == o.typ && e.Object != "" && e.ID != j.id && x.resolved(object{e.Type, e.Object}) == is {
 			return fmt.Errorf("%s looks after %s already, which is %s; make one resource of both", e.ID, e.Object, o.name)
 		}
 	}
@@ -76,7 +76,7 @@ func (x *session) findConflicts(operations []*operation) {
 		o = x.resolved(o)
 		j.resolved = o
 		switch other, is := taken[o]; {
-		case !is || other == x.key(j):
+		case !is || other.ID == j.id:
 			taken[o] = x.key(j)
 			if j.follows = left[o]; j.follows != nil {
 				j.follows.followed = true

@@ -152,7 +152,7 @@ func TestWhatDoesNotFitFails(t *testing.T) {
 		{item("plain[x]", "vaule", "1"), `vaule: the type plain has no such parameter; did you mean "value"?`},
 		{item("plain[x]", "value", []any{"1"}), "value: must be a string"},
 		{item("whole[x]", "value", "1"), `type "whole" needs a whole machine: the node is a sandbox`},
-		{item("plain[theirs]", "value", "2"), `belongs to the site "two" on this node, and not to "one"`},
+		{item("plain[theirs]", "value", "2"), `the site "two" has plain[theirs] on this node as well, with other parameters: value is "2" here and "1" there`},
 	} {
 		for _, mode := range []Mode{Check, Apply} {
 			results, _ := b.converge(mode, test.item)

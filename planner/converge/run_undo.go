@@ -30,12 +30,17 @@ func (x *session) examineRemoval(j *operation) {
 // remove undoes what slipway did for an item.
 func (x *session) remove(ctx context.Context, j *operation) {
 	x.start(j)
+	e := x.ledger.Entry(x.manifest.Site, j.id)
+	if others := x.ledger.OfOthers(e.Key()); e.Shared && len(others) > 0 {
+		x.leaveTo(j, e, others)
+		return
+	}
 	if err := x.protect(ctx, j); err != nil {
 		j.fail(err)
 		return
 	}
 	x.notify(j)
-	if err := x.undo(ctx, j, x.ledger.Entry(x.manifest.Site, j.id)); err != nil {
+	if err := x.undo(ctx, j, e); err != nil {
 		j.fail(err)
 		return
 	}

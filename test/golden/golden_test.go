@@ -144,8 +144,8 @@ func TestRepair(t *testing.T) {
 	before, nodes := w.state(of...), w.tree()
 	w.write("nodes/cmp12/etc/motd", []byte("changed\n"), 0o644)
 	w.apply(0)
-	// Besides the run and its lease, an entry that is written anew notes that its object was there.
-	run := regexp.MustCompile(`"run":"[^"]*"|"generation":\d+|,"there":true|,"fences":{"folders":\[{[^]]*\]}`)
+	// Besides the run and its lease, an entry that is written anew notes that its object was there, and what it wants.
+	run := regexp.MustCompile(`"run":"[^"]*"|"generation":\d+|,"there":true|,"wants":{[^}]*}|,"fences":{"folders":\[{[^]]*\]}`)
 	text := func(tree []entry) (s string) {
 		for _, e := range tree {
 			s += run.ReplaceAllString(fmt.Sprintln(e.mode, e.name, e.target, e.content), "")

@@ -73,6 +73,11 @@ type Entry struct {
 	There bool `json:"there,omitempty"`
 	// HMAC is that of the content that a secret gave, with the node's own key; empty where none did.
 	HMAC string `json:"hmac,omitempty"`
+	// Shared says that other sites may have the resource, too: what was there before is the same for all of them, and it
+	// is undone with the last one.
+	Shared bool `json:"shared,omitempty"`
+	// Wants is what errors in other sites say of the parameters.
+	Wants map[string]string `json:"wants,omitempty"`
 	// Requires lists what the resource has required so far: it is undone before that.
 	Requires []resource.ID `json:"requires,omitempty"`
 
@@ -159,6 +164,11 @@ func (l *Ledger) apply(r Record) {
 			place = *r.Was
 		}
 		l.put(r.Entry, l.Entry(place.Site, place.ID))
+		if r.Entry.Shared {
+			for _, other := range l.OfOthers(r.Entry.Key()) {
+				other.Shared, other.Before = true, r.Entry.Before
+			}
+		}
 	case r.Drop != nil:
 		if e := l.Entry(r.Drop.Site, r.Drop.ID); e != nil {
 			l.Entries = slices.DeleteFunc(l.Entries, func(other *Entry) bool { return other == e })
@@ -279,14 +289,14 @@ func (l *Ledger) Image(run string, k Key) Image {
 	return i
 }
 
-// OtherSite returns another site that applied a resource of this id, empty when there is none.
-func (l *Ledger) OtherSite(not string, id resource.ID) string {
-	for _, e := range l.index[id] {
-		if e.Site != not {
-			return e.Site
+// OfOthers returns what sites other than that of a key applied under its id.
+func (l *Ledger) OfOthers(k Key) (out []*Entry) {
+	for _, e := range l.index[k.ID] {
+		if e.Site != k.Site {
+			out = append(out, e)
 		}
 	}
-	return ""
+	return out
 }
 
 // Digests lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, so its

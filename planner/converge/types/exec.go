@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -30,7 +31,7 @@ func (t execType) Check(ctx context.Context, s *Session, r resource.Resource) ([
 	if s.Ran[r.ID()] || p.Bool("refreshonly") {
 		return nil, nil
 	}
-	wanted := s.Applied(r.ID()) != s.digestOf(r)
+	wanted := !t.ran(s, r)
 	if p.Has("creates") || p.Has("onlyif") || p.Has("unless") {
 		var err error
 		if wanted, err = t.permitted(ctx, s, r); err != nil {
@@ -41,6 +42,18 @@ func (t execType) Check(ctx context.Context, s *Session, r resource.Resource) ([
 		return nil, nil
 	}
 	return []Difference{{Parameter: returnsParameter, Is: "notrun", Should: strings.Join(successes(r), " ")}}, nil
+}
+
+// ran reports whether a command has run in this form: for the site or, where that does not have it yet, for another
+// one.
+func (execType) ran(s *Session, r resource.Resource) bool {
+	digest := s.digestOf(r)
+	if s.Ledger == nil || s.Ledger.Entry(s.Site, r.ID()) != nil {
+		return s.Applied(r.ID()) == digest
+	}
+	return slices.ContainsFunc(s.Ledger.OfOthers(ledger.Key{Site: s.Site, ID: r.ID()}), func(e *ledger.Entry) bool {
+		return e.Digest == digest
+	})
 }
 
 // digestOf returns the digest of the resource as the ledger holds it when it is applied in this form.
