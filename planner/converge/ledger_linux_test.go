@@ -114,7 +114,7 @@ func TestLedgerForm(t *testing.T) {
 	digest := item("plain[a]", "value", "1").Digest
 	kept := l.Entries[0].Before
 	want := `{"version":1,"id":"` + l.ID + `","generation":1,"made":["/var","/var/lib"],"refresh_pending":[{"site":"one","id":"svc[s]"}],"entries":[{"site":"one","type":"plain","title":"a","digest":"` +
-		digest + `","before":` + string(kept) + `,"run":"run-1"}]}` + "\n"
+		digest + `","before":` + string(kept) + `,"run":"run-1","wants":{"value":"\"1\""}}]}` + "\n"
 	if got := b.get(ledger.Path); got != want {
 		t.Errorf("ledger\n%s\nwant\n%s", got, want)
 	}

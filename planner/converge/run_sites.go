@@ -92,10 +92,13 @@ func (j *operation) wants() map[string]string {
 		return nil
 	}
 	out := make(map[string]string, len(r.Parameters))
+	secrets := j.secrets()
 	for name, value := range r.Parameters {
 		text := resource.Canonical(value)
+		plain := fmt.Sprint(value) + text
+		repeats := slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(plain, secret) })
 		switch {
-		case name != resource.Sensitive && (j.Secrets != "" || j.secret(name)):
+		case name != resource.Sensitive && (j.Secrets != "" || j.secret(name)) || repeats:
 			text = types.Hidden
 		case len(text) > wantLimit:
 			if plain, ok := value.(string); ok {
