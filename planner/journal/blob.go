@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -74,29 +75,72 @@ func (s *Store) encrypt(b Blob) (address string, content []byte, err error) {
 	return address, content, err
 }
 
+const leaving = "INSERT INTO blobs (run, address, content) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING"
+
 // leave records an encrypted content of a run.
 func leave(ctx context.Context, tx *sql.Tx, run, address string, content []byte) error {
-	_, err := tx.ExecContext(ctx, "INSERT INTO blobs (run, address, content) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
-		run, address, content)
+	_, err := tx.ExecContext(ctx, leaving, run, address, content)
 	return err
 }
 
-// Leave records a content of a run that another process writes: what a session is to do, or what came of it. It needs
-// no lease.
-func (s *Store) Leave(ctx context.Context, run string, b Blob) (address string, err error) {
-	address, content, err := s.encrypt(b)
-	if err != nil {
-		return "", fmt.Errorf("journal %s: run %s: %w", s.name, run, err)
-	}
+// Named is a content of a run under a name instead of the address of its content.
+type Named struct {
+	Name string
+	Blob
+}
+
+// Name records contents of a run under names that nobody can give another content: of several processes that name one,
+// the first counts. It reports which contents count. It needs no lease.
+func (s *Store) Name(ctx context.Context, run string, contents ...Named) (count []bool, err error) {
 	tx, err := s.db.BeginTx(ctx, nil)
-	if err == nil {
-		if err = leave(ctx, tx, run, address, content); err == nil {
-			err = tx.Commit()
-		} else {
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	for _, c := range contents {
+		var encrypted []byte
+		var result sql.Result
+		var rows int64
+		if encrypted, err = s.keys.Encrypt(c.Zone, s.bound(c.Name), c.Content); err == nil {
+			result, err = tx.ExecContext(ctx, leaving, run, c.Name, encrypted)
+		}
+		if err == nil {
+			rows, err = result.RowsAffected()
+		}
+		if err != nil {
 			_ = tx.Rollback() // a transaction without commit changes nothing
+			return nil, s.failed(err)
+		}
+		count = append(count, rows > 0)
+	}
+	return count, s.failed(tx.Commit())
+}
+
+// Named returns the contents of a run that there are under names.
+func (s *Store) Named(ctx context.Context, run string, names ...string) (contents map[string][]byte, err error) {
+	var list strings.Builder
+	args := []any{run}
+	for i, name := range names {
+		fmt.Fprintf(&list, ", $%d", i+2)
+		args = append(args, name)
+	}
+	rows, err := s.db.QueryContext(ctx, "SELECT address, content FROM blobs WHERE run = $1 AND address IN (''"+
+		list.String()+")", args...)
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err returns the error
+	contents = map[string][]byte{}
+	for rows.Next() {
+		var name string
+		var content []byte
+		if err := rows.Scan(&name, &content); err != nil {
+			return nil, s.failed(err)
+		}
+		if contents[name], err = s.keys.Decrypt(s.bound(name), content); err != nil {
+			return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, name, err)
 		}
 	}
-	return address, s.failed(err)
+	return contents, s.failed(rows.Err())
 }
 
 // bound is what the content at an address is bound to: it cannot be put in the place of another, or of another site's.

@@ -2,6 +2,8 @@ package journal
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,10 +37,17 @@ func TestLeaseOfWorkflow(t *testing.T) {
 		if text, err := other.Blob(t.Context(), "run-1", got.Request); string(text) != "what is asked for" {
 			t.Errorf("the request is %q, error %v", text, err)
 		}
-		if address, err := other.Leave(t.Context(), "run-1", Blob{Content: []byte("result")}); err != nil {
-			t.Error(err)
-		} else if text, err := s.Blob(t.Context(), "run-1", address); string(text) != "result" {
-			t.Errorf("what a session left is %q, error %v", text, err)
+		// What processes of the run write for each other has a name, and the first one counts.
+		for i, want := range [][]bool{{true, true}, {false, true}, {false, false}} {
+			count, err := other.Name(t.Context(), "run-1", Named{"a", Blob{Content: fmt.Append(nil, i)}},
+				Named{fmt.Sprint("b", min(i, 1)), Blob{Content: fmt.Append(nil, i)}})
+			if err != nil || !slices.Equal(count, want) {
+				t.Errorf("%v of the contents %d count, error %v, want %v", count, i, err, want)
+			}
+		}
+		found, err := s.Named(t.Context(), "run-1", "a", "b1", "c")
+		if err != nil || len(found) != 2 || string(found["a"]) != "0" || string(found["b1"]) != "1" {
+			t.Errorf("the contents are %q, error %v", found, err)
 		}
 
 		first, err := s.Resume(t.Context(), "run-1")

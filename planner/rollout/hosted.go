@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +21,14 @@ type Hosted struct {
 	saved    string     // where what was saved last is
 	last     Stepped    // its answer
 	sessions map[run.ID]*hostedSession
-	persons  []run.Event // what persons have decided
+	started  int           // sessions, in all
+	changed  chan struct{} // closed, and made anew, when there is something to do for Serve
+	due      []End         // not reported yet, in order
+	report   Ends          // the last one
+	sent     bool          // it was
+	sending  bool          // it is
+	before   int           // the last step when it was made
+	persons  []run.Event   // what persons have decided
 	over     chan struct{}
 	end      *run.Report
 	finished chan struct{} // closed when the machine has said that the run is over
@@ -29,11 +37,32 @@ type Hosted struct {
 // hostedSession is a session that was started and not taken yet.
 type hostedSession struct {
 	session
-	limit time.Duration
-	begun bool
-	lost  chan struct{} // holds a token: it was lost before it started anything
-	ended chan struct{} // closed at its end
-	end   *sessionEnd
+	number int // among all sessions of the run, from 1
+	limit  time.Duration
+	begun  bool
+	ended  chan struct{} // closed at its end
+	end    *sessionEnd
+}
+
+// The sessions of a run are served in parts, see [Hosted.Serve].
+const (
+	partSessions = 1000 // of a part
+	partActive   = 500  // of them at once
+)
+
+// part is the one that a session belongs to, from 1.
+func (s *hostedSession) part() int { return (s.number-1)/partSessions + 1 }
+
+// Ends are ends of sessions. A report that comes a second time has the same number.
+type Ends struct {
+	Number int // from 1
+	Ends   []End
+}
+
+// End is the end of a session.
+type End struct {
+	ID   run.ID
+	Lost bool `json:",omitempty"` // before it started anything: the machine decides whether it is tried again
 }
 
 // Step is what the driver of a machine wants done next.
@@ -54,12 +83,13 @@ type Stepped struct {
 	Planned         bool         // the next pass was planned: Program, or none follows
 	Program         *run.Program
 	Saved           string // where is what was saved with the step: another process goes on from there
+	Parts           int    // of the sessions that were started by now, see [Hosted.Serve]
 }
 
 // host lets o.Drive drive the machine.
 func (d *driver) host(ctx context.Context) *run.Report {
 	h := &Hosted{driver: d, sessions: map[run.ID]*hostedSession{}, over: make(chan struct{}),
-		finished: make(chan struct{})}
+		finished: make(chan struct{}), changed: make(chan struct{}), sent: true}
 	d.lose = h.lose
 	err := h.open()
 	if err == nil {
@@ -91,17 +121,32 @@ func (d *driver) host(ctx context.Context) *run.Report {
 	return h.end
 }
 
-// Program returns the program of the pass that is under way, and what is known before its first event.
-func (h *Hosted) Program() (run.Program, Stepped) {
+// Program returns the program of the pass that is under way, what is known before its first event, and the parts of the
+// sessions that are to be served: those that another process started and whose ends it did not take, and those that
+// will start. Sessions that are tried again are not run any more.
+func (h *Hosted) Program(retried ...run.ID) (p run.Program, s Stepped, parts []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.program, h.state()
+	for _, id := range retried {
+		delete(h.sessions, id)
+	}
+	for _, s := range h.sessions {
+		parts = append(parts, s.part())
+	}
+	if h.started%partSessions > 0 {
+		parts = append(parts, h.parts())
+	}
+	slices.Sort(parts)
+	return h.program, h.state(), slices.Compact(parts)
 }
+
+// parts is how many parts the sessions that were started have.
+func (h *Hosted) parts() int { return (h.started + partSessions - 1) / partSessions }
 
 // state returns what counts before the results of sessions.
 func (h *Hosted) state() Stepped {
 	return Stepped{Now: h.Options.Now().UTC(), Twice: h.Machines.twice(), Stopped: h.cancellation.stopped(),
-		GaveUp: h.cancellation.running.Err() != nil, Saved: h.saved}
+		GaveUp: h.cancellation.running.Err() != nil, Saved: h.saved, Parts: h.parts()}
 }
 
 // Run returns the id of the run.
@@ -149,7 +194,9 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	}
 	now := h.state()
 	out.Now, out.Twice, out.Stopped, out.GaveUp, out.Saved = now.Now, now.Twice, now.Stopped, now.GaveUp, now.Saved
+	out.Parts = now.Parts
 	h.number, h.last = s.Number, out
+	h.notify()
 	return out, nil
 }
 
@@ -158,8 +205,9 @@ func (h *Hosted) perform(k *Saved) (out Stepped, err error) {
 	for _, c := range k.Step.Commands {
 		switch c.Kind {
 		case run.Start:
-			h.sessions[c.ID] = &hostedSession{session: h.prepared(c), limit: c.Until.Sub(k.Step.At),
-				lost: make(chan struct{}, 1), ended: make(chan struct{})}
+			h.started++
+			h.sessions[c.ID] = &hostedSession{session: h.prepared(c), number: h.started, limit: c.Until.Sub(k.Step.At),
+				ended: make(chan struct{})}
 		case run.NextPass:
 			h.passOver(c.Report)
 			e := h.nextPass(c, k.Program, k.Time)
@@ -197,42 +245,119 @@ func (h *Hosted) perform(k *Saved) (out Stepped, err error) {
 // ErrLeft means that a session goes on, and nobody waits for its end here.
 var ErrLeft = errors.New("this process ends, and does not wait for the session")
 
-// Calls reports whether a session is a callback, which this process runs itself.
-func (h *Hosted) Calls(id run.ID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.sessions[id]
-	return s != nil && s.Session.Kind == run.Callback && id.Purpose == run.Work
+// calls reports whether a session is a callback, which this process runs itself.
+func (s *hostedSession) calls() bool {
+	return s.Session.Kind == run.Callback && s.ID.Purpose == run.Work
 }
 
-// Perform runs a session that a step started, and returns when it has ended, or was lost before it started anything.
-// The machine then decides whether it is tried again; when it is not, Perform returns its end. When leave is closed it
-// returns [ErrLeft].
-func (h *Hosted) Perform(id run.ID, leave <-chan struct{}) (lost bool, err error) {
-	h.mu.Lock()
-	s := h.sessions[id]
-	if s == nil {
+// Serve runs the sessions of a part, up to 500 of its 1,000 at once, and reports the ends of all sessions, one report at
+// a time and the next one after a step. It returns when all sessions of the part were started and their ends taken, or
+// the run is over, and [ErrLeft] when leave was closed and no callback is called. Called again, it goes on.
+func (h *Hosted) Serve(ctx context.Context, part int, leave <-chan struct{},
+	report func(context.Context, Ends) error) error {
+	for leaves := false; ; {
+		h.mu.Lock()
+		open, calls := h.begin(part, leaves)
+		send := h.next()
+		changed, full := h.changed, h.parts() > part || h.started == part*partSessions
 		h.mu.Unlock()
-		return false, fmt.Errorf("no session %v was started", id)
+		switch {
+		case open == 0 && full:
+			return nil
+		case send:
+			err := report(ctx, h.report)
+			h.mu.Lock()
+			h.sending, h.sent = false, err == nil
+			h.notify()
+			h.mu.Unlock()
+			if err != nil {
+				return err
+			}
+			continue
+		case leaves && calls == 0:
+			return ErrLeft
+		}
+		select {
+		case <-changed:
+		case <-leave:
+			leaves, leave = true, nil
+		case <-h.finished:
+			return nil
+		case <-h.over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	if !s.begun {
+}
+
+// next reports whether h.report is to be sent: it was not, or there are new ends since the step after it.
+func (h *Hosted) next() bool {
+	switch {
+	case h.sending:
+		return false
+	case h.sent && (len(h.due) == 0 || h.report.Number > 0 && h.number == h.before):
+		return false
+	case h.sent:
+		h.report, h.due, h.before = Ends{h.report.Number + 1, h.due}, nil, h.number
+	}
+	h.sending, h.sent = true, false
+	return true
+}
+
+// begin begins sessions of a part unless this process leaves, and returns how many there are, and how many callbacks
+// are called.
+func (h *Hosted) begin(part int, leaves bool) (open, calls int) {
+	var waiting []*hostedSession
+	active := 0
+	for _, s := range h.sessions {
+		if s.part() != part {
+			continue
+		}
+		open++
+		select {
+		case <-s.ended:
+			continue
+		default:
+		}
+		if !s.begun {
+			waiting = append(waiting, s)
+			continue
+		}
+		if active++; s.calls() {
+			calls++
+		}
+	}
+	if leaves {
+		return open, calls
+	}
+	slices.SortFunc(waiting, func(a, b *hostedSession) int { return a.number - b.number })
+	for _, s := range waiting[:min(len(waiting), partActive-active)] {
 		s.begun = true
 		ctx, cancel := h.within(s.Command, s.limit)
 		go func() {
-			defer close(s.ended)
 			defer cancel()
 			s.end = h.runs(ctx, s.session)
+			close(s.ended)
+			if s.end == nil { // it was lost, and is tried again
+				return
+			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.due = append(h.due, End{ID: s.ID})
+			h.notify()
 		}()
+		if s.calls() {
+			calls++
+		}
 	}
-	h.mu.Unlock()
-	select {
-	case <-s.lost:
-		return true, nil
-	case <-s.ended:
-		return false, nil
-	case <-leave:
-		return false, ErrLeft
-	}
+	return open, calls
+}
+
+// notify lets all Serve look what is to be done.
+func (h *Hosted) notify() {
+	close(h.changed)
+	h.changed = make(chan struct{})
 }
 
 // lose takes down that a session was lost before it started anything.
@@ -240,7 +365,8 @@ func (h *Hosted) lose(l loss) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lost[l.id] = l
-	h.sessions[l.id].lost <- struct{}{}
+	h.due = append(h.due, End{ID: l.id, Lost: true})
+	h.notify()
 }
 
 // Watch returns what persons have decided, as events, without the first ones, as soon as there is more. It returns

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -24,9 +25,19 @@ func TestResultOfSession(t *testing.T) {
 	}
 	nodes, diary := newFaulty(), &diary{}
 	nodes.faults[at{"a", deploying}] = "item"
+	nodes.slow[at{"a", preparing}], nodes.slow[at{"a", deploying}] = time.Millisecond, time.Millisecond
 	var got run.Result
-	drive := func(_ context.Context, h *rollout.Hosted) error {
-		program, now := h.Program()
+	drive := func(ctx context.Context, h *rollout.Hosted) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		reports := make(chan rollout.Ends, 1)
+		go func() {
+			_ = h.Serve(ctx, 1, nil, func(_ context.Context, ends rollout.Ends) error {
+				reports <- ends
+				return nil
+			})
+		}()
+		program, now, _ := h.Program()
 		m := run.New(program)
 		commands := m.Handle(run.Event{Kind: run.Begin}, now.Now)
 		for n := 1; ; n++ {
@@ -36,8 +47,8 @@ func TestResultOfSession(t *testing.T) {
 			if err != nil || last.Kind == run.Finish {
 				return err
 			}
-			if _, err := h.Perform(last.ID, nil); err != nil {
-				return err
+			if ends := <-reports; len(ends.Ends) != 1 || ends.Ends[0] != (rollout.End{ID: last.ID}) {
+				t.Errorf("got the ends %v, want that of %v", ends, last.ID)
 			}
 			n++
 			if out, err = h.Step(rollout.Step{Number: n, At: out.Now, Ended: []run.ID{last.ID}}); err != nil {

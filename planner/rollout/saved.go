@@ -95,25 +95,6 @@ func (h *Hosted) open() error {
 // restoredLimit is for how long the end of a session is waited for at least that an earlier process started.
 const restoredLimit = time.Minute
 
-// Restored is a session that an earlier process started, and whose end it did not take.
-type Restored struct {
-	ID    run.ID
-	Limit time.Duration // when it is given up
-}
-
-// Restored returns these sessions.
-func (h *Hosted) Restored() (out []Restored) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for id, s := range h.sessions {
-		if s.restored {
-			out = append(out, Restored{id, s.limit})
-		}
-	}
-	slices.SortFunc(out, func(a, b Restored) int { return a.ID.Session - b.ID.Session })
-	return out
-}
-
 // begun reports whether an earlier process began a session: the journal says so.
 func (d *driver) begun(s session) bool {
 	return s.restored && len(s.tasks) > 0 && d.Begun[Began(journal.Event{Phase: s.Phase, Node: s.Node,

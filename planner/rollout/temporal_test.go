@@ -24,6 +24,9 @@ func onTemporal() func(context.Context, *rollout.Hosted) error {
 		runs := &temporal.Runs{Perform: func(ctx context.Context, _, _, _ string,
 			drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error {
 			return drive(ctx, h, ended)
+		}, Signal: func(_ context.Context, _, signal string, arg any) error {
+			env.SignalWorkflow(signal, arg)
+			return nil
 		}}
 		runs.Register(env)
 		env.ExecuteWorkflow(temporal.RunName, temporal.Input{Run: h.Run()})

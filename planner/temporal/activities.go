@@ -24,10 +24,12 @@ type Runs struct {
 	Perform func(ctx context.Context, site, id, saved string,
 		drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error
 	Queue string // the task queue of this process alone; empty: that of workflows
+	// Signal signals a workflow.
+	Signal func(ctx context.Context, workflow, signal string, arg any) error
 
 	mu    sync.Mutex
 	runs  map[string]*hosted
-	calls sync.WaitGroup // of callbacks
+	serve sync.WaitGroup // sessions
 }
 
 // hosted is a run of this process, of one generation.
@@ -152,14 +154,14 @@ func (a *Activities) Close(ctx context.Context, k string) error {
 }
 
 // Program returns the program of the pass that is under way.
-func (a *Activities) Program(ctx context.Context, k string) (begun, error) {
+func (a *Activities) Program(ctx context.Context, k string, retried []run.ID) (begun, error) {
 	h, err := a.runs.run(k)
 	if err != nil {
 		return begun{}, err
 	}
 	defer heartbeat(ctx)()
-	p, now := h.Program()
-	return begun{p, now, h.Restored()}, nil
+	p, now, parts := h.Program(retried...)
+	return begun{p, now, parts}, nil
 }
 
 // Step executes commands and takes the results of sessions. It may be called again for the same step.
@@ -176,24 +178,22 @@ func (a *Activities) Step(ctx context.Context, s step) (rollout.Stepped, error) 
 	return out, err
 }
 
-// Session runs a session to its end, or until it is lost before it started anything.
-func (a *Activities) Session(ctx context.Context, k string, session run.ID) (lost bool, err error) {
+// Sessions runs a part of the sessions of a run, and reports ends to its workflow.
+func (a *Activities) Sessions(ctx context.Context, k string, part int, workflow string) error {
 	h, err := a.runs.run(k)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer heartbeat(ctx)()
-	leave := stopping(ctx)
-	if h.Calls(session) { // nobody else could end it
-		a.runs.calls.Add(1)
-		defer a.runs.calls.Done()
-		leave = nil
-	}
-	lost, err = h.Perform(session, leave)
+	a.runs.serve.Add(1)
+	defer a.runs.serve.Done()
+	err = h.Serve(ctx, part, stopping(ctx), func(ctx context.Context, ends rollout.Ends) error {
+		return a.runs.Signal(ctx, workflow, endedSignal, ended{Run: k, Ends: ends})
+	})
 	if errors.Is(err, rollout.ErrLeft) {
 		err = temporal.NewNonRetryableApplicationError(err.Error(), lostType, err)
 	}
-	return lost, err
+	return err
 }
 
 // Watch returns what persons decide about the run, or that it is stopped.
@@ -209,7 +209,7 @@ func (a *Activities) Watch(ctx context.Context, k string, after int) (watched, e
 	go func() {
 		select {
 		case <-stopping(ctx):
-			a.runs.calls.Wait() // this process ends, and takes no step any more
+			a.runs.serve.Wait() // this process ends, and takes no step any more
 			close(ending)
 			cancel()
 		case <-ctx.Done():

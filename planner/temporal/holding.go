@@ -13,23 +13,22 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// holding is a session that a worker has, as the server knows it. The server may give a session to a worker that is cut
-// off, which never gets it. So a worker says that it begins, and begins when the server has taken that down: when it is
-// gone before, another worker may have the session.
+// holding is an activity that a worker has, as the server knows it. The worker may be cut off, and taken for gone: it
+// begins a session only when the server has just said that it is not.
 type holding struct {
 	client client.Client
 	token  []byte
 	limit  time.Duration // of silence, after which the server takes the worker for gone
 
-	mu    sync.Mutex // the server keeps what the last call said
-	begun []any      // what each call says; nothing before the session begins
+	mu sync.Mutex
+	at time.Time // of the last answer of the server
 }
 
 // signs is how many signs of life a worker gives in the time after which it counts as gone.
 const signs = 10
 
-// hold gives signs of life of the session of an activity until end is called. The returned context ends when the run
-// gives the session up, and when the server takes the worker for gone, or would by now.
+// hold gives signs of life of an activity until end is called. The returned context ends when the activity is cancelled,
+// and when the server takes the worker for gone, or would by now.
 func hold(ctx context.Context, c client.Client) (h *holding, session context.Context, end func()) {
 	info := activity.GetInfo(ctx)
 	h = &holding{client: c, token: info.TaskToken, limit: info.HeartbeatTimeout}
@@ -53,7 +52,9 @@ func (h *holding) keep(ctx context.Context, give context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		}
+		h.mu.Lock()
 		err := h.sign(ctx)
+		h.mu.Unlock()
 		var gone *serviceerror.NotFound
 		switch {
 		case err == nil:
@@ -73,18 +74,24 @@ func (h *holding) keep(ctx context.Context, give context.CancelCauseFunc) {
 
 // sign gives a sign of life.
 func (h *holding) sign(ctx context.Context) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, h.limit/2)
 	defer cancel()
-	return h.client.RecordActivityHeartbeat(ctx, h.token, h.begun...)
+	asked := time.Now()
+	err := h.client.RecordActivityHeartbeat(ctx, h.token)
+	if err == nil {
+		h.at = asked
+	}
+	return err
 }
 
-// begin says that the session begins. With an error it must not.
-func (h *holding) begin(ctx context.Context) error {
+// confirm returns nil when the server has said since then that the worker has the activity. Without that, no session may
+// begin.
+func (h *holding) confirm(ctx context.Context, since time.Time) error {
 	h.mu.Lock()
-	h.begun = []any{true}
-	h.mu.Unlock()
+	defer h.mu.Unlock()
+	if !h.at.Before(since) {
+		return nil
+	}
 	return h.sign(ctx)
 }
 
@@ -97,10 +104,9 @@ func early(format string, args ...any) error {
 	return temporal.NewNonRetryableApplicationError(err.Error(), earlyType, err)
 }
 
-// notBegun reports whether a session ended with err before it began.
+// notBegun reports whether a look ended with err because of its worker, so that another one may look.
 func notBegun(err error) bool {
 	var timeout *temporal.TimeoutError
 	var application *temporal.ApplicationError
-	return errors.As(err, &timeout) && !timeout.HasLastHeartbeatDetails() ||
-		errors.As(err, &application) && application.Type() == earlyType
+	return errors.As(err, &timeout) || errors.As(err, &application) && application.Type() == earlyType
 }

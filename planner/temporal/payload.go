@@ -30,7 +30,14 @@ type opened struct {
 type begun struct {
 	Program run.Program
 	State   rollout.Stepped
-	Open    []started // sessions that an earlier process started, and whose ends it did not take
+	Parts   []int // of its sessions, that are to be served
+}
+
+// ended is the signal of ends of sessions.
+type ended struct {
+	Run string // key
+	rollout.Ends
+	Failed string // the process that has the run is gone
 }
 
 // watched is the answer of Watch.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
-	"go.temporal.io/sdk/workflow"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
@@ -24,52 +24,22 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
-// ConvergeName is the name of the workflow of one session in a zone.
+// ConvergeName is the name of the workflow of a batch of sessions in a zone.
 var ConvergeName = fmt.Sprintf("slipway-converge-v%d", Version)
 
 // lostLimit is how long the end of a session is waited for that was given up.
 const lostLimit = 2 * heartbeatLimit
 
-// convergeInput is the input of a session in a zone.
+// convergeInput is the input of a batch, or of a look at a node outside of a run.
 type convergeInput struct {
-	Site    string
-	Run     string // empty: a look at the node outside of a run
-	Request content
-	Zone    string
-	Queue   string // of the zone
+	Site  string
+	Run   string // empty: a look
+	Batch string // its id
+	Look  []byte `json:",omitempty"` // what is done with the node, a convergeRequest: the journal has nothing of it
+	Zone  string
+	Queue string // of the zone
 	// As of Settings.
 	ZoneWait, LostAfter time.Duration
-}
-
-// content is something in the journal, by its address; outside of a run, where the journal has nothing, it is here.
-// The server has it encrypted in both cases.
-type content struct {
-	Address string `json:",omitempty"`
-	Here    []byte `json:",omitempty"`
-}
-
-// leave puts a content where the other side finds it.
-func (in convergeInput) leave(ctx context.Context, store *journal.Store, text []byte) (c content, err error) {
-	if in.Run == "" {
-		return content{Here: text}, nil
-	}
-	err = patiently(ctx, func() error {
-		c.Address, err = store.Leave(ctx, in.Run, journal.Blob{Zone: in.Zone, Content: text})
-		return err
-	})
-	return c, err
-}
-
-// take returns a content that the other side left.
-func (in convergeInput) take(ctx context.Context, store *journal.Store, c content) (text []byte, err error) {
-	if c.Address == "" {
-		return c.Here, nil
-	}
-	err = patiently(ctx, func() error {
-		text, err = store.Blob(ctx, in.Run, c.Address)
-		return err
-	})
-	return text, err
 }
 
 // patiently calls try, again while the database is away, for as long as a run waits for it.
@@ -100,24 +70,6 @@ type convergeResult struct {
 	Err     *rollout.SavedError
 }
 
-// Converge is the workflow of one session in a zone. What may have run is not run again; a session that was not begun
-// is tried again for a while, by any worker of the zone.
-func Converge(ctx workflow.Context, in convergeInput) (result content, err error) {
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: in.Queue,
-		ScheduleToStartTimeout: in.ZoneWait, StartToCloseTimeout: 24 * time.Hour, HeartbeatTimeout: in.LostAfter,
-		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
-	var zone *Zone
-	for start := workflow.Now(ctx); ; {
-		err = workflow.ExecuteActivity(ctx, zone.Session, in).Get(ctx, &result)
-		if !notBegun(err) || ctx.Err() != nil || workflow.Now(ctx).Sub(start) >= in.ZoneWait {
-			return result, err
-		}
-		if workflow.Sleep(ctx, time.Second) != nil {
-			return result, err
-		}
-	}
-}
-
 // Remote is an executor whose sessions workers of zones run.
 type Remote struct {
 	settings Settings
@@ -126,7 +78,11 @@ type Remote struct {
 
 	mu     sync.Mutex
 	stores map[string]*journal.Store // by site
+	lanes  map[laneKey]*lane
 }
+
+// laneKey identifies a lane.
+type laneKey struct{ site, run, zone string }
 
 var _ rollout.Executor = (*Remote)(nil)
 
@@ -156,74 +112,73 @@ func (e *Remote) store(ctx context.Context, siteName string) (*journal.Store, er
 func (e *Remote) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	for _, l := range e.lanes {
+		l.close()
+		l.ended.Wait()
+	}
 	var errs []error
 	for _, s := range e.stores {
 		errs = append(errs, s.Close())
 	}
-	e.stores = nil
+	e.stores, e.lanes = nil, nil
 	return errors.Join(errs...)
+}
+
+// lane returns the lane of the sessions that batches with this input run.
+func (e *Remote) lane(ctx context.Context, in convergeInput) (*lane, error) {
+	store, err := e.store(ctx, in.Site)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := laneKey{in.Site, in.Run, in.Zone}
+	l := e.lanes[key]
+	if l == nil {
+		if e.lanes == nil {
+			e.lanes = map[laneKey]*lane{}
+		}
+		l = &lane{in: in, store: store, client: e.client, queue: e.settings.control(), sent: map[*sent]bool{},
+			news: make(chan struct{}, 1)}
+		l.context, l.close = context.WithCancel(context.WithoutCancel(ctx))
+		e.lanes[key] = l
+	}
+	return l, nil
 }
 
 // Converge implements [rollout.Executor].
 func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
-	notStarted := func(err error) (converge.Summary, error) {
-		return converge.Summary{}, fmt.Errorf("node %q: not started: %w", node.Name, err)
-	}
-	store, err := e.store(ctx, m.Site)
-	if err != nil {
-		return notStarted(err)
-	}
 	node = engine.WithoutCredentials([]site.Node{node})[0]
-	text, err := json.Marshal(convergeRequest{node, m})
-	if err != nil {
-		return notStarted(err)
-	}
 	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: e.settings.zones(node.Zone)[0],
 		ZoneWait:  cmp.Or(e.settings.ZoneWait, DefaultZoneWait),
 		LostAfter: cmp.Or(e.settings.LostAfter, DefaultLostAfter)}
-	if in.Request, err = in.leave(ctx, store, text); err != nil {
-		return notStarted(err)
+	session := m.Session // who hosts the run now finds what who hosted it before started
+	if session == "" {
+		session = uuid.NewString()
 	}
-	id := "slipway/" + m.Site + "/session/" + uuid.NewString()
-	if m.Session != "" { // who hosts the run now finds what who hosted it before started
-		id = "slipway/" + m.Site + "/" + m.Run + "/session/" + m.Session
-	}
-	started, err := e.start(ctx, id, in)
-	if err != nil {
-		return notStarted(err)
-	}
-	var result content
-	err = started.Get(ctx, &result)
-	if errors.Is(context.Cause(ctx), journal.ErrFenced) { // the process that goes on with the run has the session
-		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost, Message: context.Cause(ctx).Error()}
-	}
-	if ctx.Err() != nil { // the session is given up, and says within its grace what it did
-		calls, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostLimit)
-		defer cancel()
-		if err = e.client.CancelWorkflow(calls, id, ""); err == nil {
-			err = started.Get(calls, &result)
+	request := convergeRequest{node, m}
+	a := e.try(ctx, in, session, request)
+	for start := time.Now(); a.notBegun && ctx.Err() == nil && time.Since(start) < in.ZoneWait; {
+		select {
+		case <-time.After(time.Second):
+			a = e.try(ctx, in, session, request)
+		case <-ctx.Done():
 		}
 	}
-	if err != nil {
-		return converge.Summary{}, in.failed(node, err)
+	if errors.Is(context.Cause(ctx), journal.ErrFenced) {
+		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost, Message: context.Cause(ctx).Error()}
 	}
-	text, err = in.take(context.WithoutCancel(ctx), store, result)
-	var out convergeResult
-	if err == nil {
-		err = resource.Decode(text, &out)
+	if a.result == nil {
+		return converge.Summary{}, in.failed(node, a.err, a.notBegun)
 	}
-	if err != nil {
-		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost,
-			Message: fmt.Sprintf("the result of the session cannot be read: %v", err)}
-	}
-	if err := out.check(m.Most()); err != nil {
+	if err := a.result.check(m.Most()); err != nil {
 		return converge.Summary{}, err
 	}
-	for _, r := range out.Results {
+	for _, r := range a.result.Results {
 		each(r)
 	}
-	return out.Summary, out.Err.Err()
+	return a.result.Summary, a.result.Err.Err()
 }
 
 // check cleans what the worker of a zone sent, which is trusted no more than its nodes, and refuses what no node may
@@ -247,10 +202,48 @@ func (*convergeResult) refused(excess string) error {
 		Message: "the worker of the zone sent " + excess + ", and its result was refused"}
 }
 
-// start starts the workflow of a session, also when the server is away for a while.
-func (e *Remote) start(ctx context.Context, id string, in convergeInput) (client.WorkflowRun, error) {
+// try lets a worker run a session, in a batch, or look at the node of one outside of a run.
+func (e *Remote) try(ctx context.Context, in convergeInput, session string, r convergeRequest) (a answer) {
+	var text []byte
+	if in.Run != "" {
+		l, err := e.lane(ctx, in)
+		if err == nil {
+			text, err = json.Marshal(slot{session, r})
+		}
+		if err != nil {
+			return answer{err: early("%w", err)}
+		}
+		return l.run(ctx, session, text)
+	}
+	var err error
+	if in.Look, err = json.Marshal(r); err != nil {
+		return answer{err: err}
+	}
+	id := "slipway/" + in.Site + "/look/" + uuid.NewString()
+	run, err := start(ctx, e.client, e.settings.control(), id, in)
+	if err == nil {
+		if err = ends(ctx, run, &text); ctx.Err() != nil {
+			calls, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostLimit)
+			defer cancel()
+			if err = e.client.CancelWorkflow(calls, id, ""); err == nil {
+				err = ends(calls, run, &text)
+			}
+		}
+	}
+	if err == nil {
+		a.result = &convergeResult{}
+		err = resource.Decode(text, a.result)
+	}
+	if err != nil {
+		return answer{err: err, notBegun: notBegun(err)}
+	}
+	return a
+}
+
+// start starts a workflow of Converge, also when the server is away for a while.
+func start(ctx context.Context, c client.Client, queue, id string, in convergeInput) (client.WorkflowRun, error) {
 	for {
-		run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: e.settings.control(),
+		run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: queue,
 			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 			WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE}, ConvergeName, in)
 		if err == nil {
@@ -259,13 +252,32 @@ func (e *Remote) start(ctx context.Context, id string, in convergeInput) (client
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			return nil, early("%w: %w", context.Cause(ctx), err)
 		}
 	}
 }
 
+// ends waits for the end of a workflow, also when the server is away for a while, and returns how it ended.
+func ends(ctx context.Context, run client.WorkflowRun, result any) error {
+	for {
+		err := run.Get(ctx, result)
+		var ended *temporal.WorkflowExecutionError
+		var missing *serviceerror.NotFound
+		if err == nil || errors.As(err, &ended) || errors.As(err, &missing) {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+var errNothing = errors.New("its worker left none")
+
 // failed returns what the failure of a session's workflow says of the node.
-func (in convergeInput) failed(node site.Node, err error) error {
+func (in convergeInput) failed(node site.Node, err error, notBegun bool) error {
 	zone, command := "no zone", "worker"
 	if z := node.Zone; z != "" {
 		zone, command = fmt.Sprintf("the zone %q", z), "worker --zone "+z
@@ -275,7 +287,7 @@ func (in convergeInput) failed(node site.Node, err error) error {
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
 			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, in.ZoneWait, command)}
-	case notBegun(err):
+	case notBegun:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
 			"no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, err)}
 	case errors.As(err, &timeout):
@@ -283,5 +295,5 @@ func (in convergeInput) failed(node site.Node, err error) error {
 			Message: "the worker that ran the session is gone, so that nobody knows what it did"}
 	}
 	return &converge.SessionError{Code: converge.CodeLost,
-		Message: fmt.Sprintf("the session ended without a result: %v", err)}
+		Message: fmt.Sprintf("the session ended without a result: %v", cmp.Or(err, errNothing))}
 }

@@ -69,6 +69,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	w.runs.Perform, w.runs.Queue = w.Perform, w.Settings.queue("host", own.String())
+	w.runs.Signal = func(ctx context.Context, workflow, signal string, arg any) error {
+		return c.SignalWorkflow(ctx, workflow, "", signal, arg)
+	}
 	fatal := make(chan error, 1)
 	options := worker.Options{Identity: identity,
 		WorkerStopTimeout: w.Grace, MaxConcurrentActivityExecutionSize: mostActivities,

@@ -7,14 +7,13 @@
 // process, which fences off who was there before: it asks for the ends of the sessions that run, and starts none twice.
 //
 //	Run        the workflow of a run. It continues as new with a snapshot of the machine before its history is too long
-//	Sessions   a child workflow: up to 1,000 sessions, 500 at once; it reports their ends to Run by signal
+//	Sessions   a child workflow: up to 1,000 sessions, 500 at once; their ends are reported to Run by signal
 //	Activities what both call
 package temporal
 
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -26,7 +25,7 @@ import (
 
 // Version is that of the workflows, and part of their names. It rises when equal events give other commands than
 // before: a run that an older version started ends with that version.
-const Version = 3
+const Version = 4
 
 // The names of the workflows and of their signals.
 var (
@@ -35,15 +34,9 @@ var (
 )
 
 const (
-	endedSignal = "ended" // of []end
+	endedSignal = "ended" // of ended
 	// StopSignal stops a run: nothing is started any more, except what unlocks a node.
 	StopSignal = "stop"
-)
-
-// Limits of workflows (design.md 11).
-const (
-	mostSessions = 1000 // of a child workflow
-	mostAtOnce   = 500  // of them
 )
 
 // Input is the input of Run.
@@ -61,23 +54,16 @@ type Continued struct {
 	Snapshot []byte // of the machine
 	Saved    string // where the process that hosts the run saved what it did
 	Steps    int
-	Children int
+	Parts    int // of sessions: so many child workflows were started
+	Reports  int // of ends, received
 	Decided  int
 	Commands []run.Command // not executed yet
-	Ended    []end         // not handled yet
+	Ended    []rollout.End // not handled yet
 	At       time.Time     // of the last event
 	Stop     bool          // asked for, and not passed on yet
 	Stopped  bool
 	GaveUp   bool
 	Twice    []string
-}
-
-// end is the end of a session, as its child workflow reports it.
-type end struct {
-	Run    string // key
-	ID     run.ID
-	Lost   bool   // before it started anything
-	Failed string // its worker is gone: nobody knows what it did
 }
 
 // driving is a run in one workflow run.
@@ -119,7 +105,7 @@ func Run(ctx workflow.Context, in Input) error {
 	options.TaskQueue, options.ScheduleToStartTimeout = d.in.Queue, hostLimit
 	ctx = workflow.WithActivityOptions(ctx, options)
 	var begun begun
-	if err := workflow.ExecuteActivity(ctx, activities.Program, d.key()).Get(ctx, &begun); err != nil {
+	if err := workflow.ExecuteActivity(ctx, activities.Program, d.key(), in.Continued.retried()).Get(ctx, &begun); err != nil {
 		return d.again(ctx, err)
 	}
 	if in.Continued == nil {
@@ -140,17 +126,22 @@ func Run(ctx workflow.Context, in Input) error {
 		d.setTimer(ctx)
 	}
 	if opens {
-		if err := d.startAll(ctx, d.restored(begun.Open)); err != nil {
-			return err
+		d.Parts = begun.State.Parts
+		for _, part := range begun.Parts {
+			if err := d.serve(ctx, part); err != nil {
+				return err
+			}
 		}
 	}
 	d.selector.AddReceive(workflow.GetSignalChannel(ctx, endedSignal), func(c workflow.ReceiveChannel, _ bool) {
-		var ends []end
-		c.Receive(ctx, &ends)
-		for _, e := range ends {
-			if e.Run == d.key() { // else of a process that is gone
-				d.Ended = append(d.Ended, e)
-			}
+		var e ended
+		c.Receive(ctx, &e)
+		switch {
+		case e.Run != d.key(): // of a process that is gone
+		case e.Failed != "":
+			d.lost = temporal.NewNonRetryableApplicationError("the process that has the run is gone: "+e.Failed, lostType, nil)
+		case e.Number > d.Reports: // else it came before
+			d.Reports, d.Ended = e.Number, append(d.Ended, e.Ends.Ends...)
 		}
 	})
 	d.selector.AddReceive(workflow.GetSignalChannel(ctx, StopSignal), func(c workflow.ReceiveChannel, _ bool) {
@@ -208,7 +199,7 @@ func (d *driving) again(ctx workflow.Context, err error) error {
 		next.Stop = d.Stop || d.Stopped
 	default:
 		// The other process finds again what sessions have ended, what persons have decided, and stops anew.
-		d.Ended, d.Decided, d.Stop = nil, 0, d.Stop || d.Stopped
+		d.Ended, d.Reports, d.Decided, d.Stop = nil, 0, 0, d.Stop || d.Stopped
 		if err := d.pack(ctx); err != nil {
 			return err
 		}
@@ -217,11 +208,17 @@ func (d *driving) again(ctx workflow.Context, err error) error {
 	return workflow.NewContinueAsNewError(ctx, RunName, next)
 }
 
-// restored returns the sessions that another process started and that still run, as the machine knows them.
-func (d *driving) restored(open []started) []started {
-	return slices.DeleteFunc(open, func(s started) bool {
-		return slices.ContainsFunc(d.Commands, func(c run.Command) bool { return c.Kind == run.Retry && c.ID == s.ID })
-	})
+// retried returns the sessions that are tried again with the next step.
+func (c *Continued) retried() (ids []run.ID) {
+	if c == nil {
+		return nil
+	}
+	for _, command := range c.Commands {
+		if command.Kind == run.Retry {
+			ids = append(ids, command.ID)
+		}
+	}
+	return ids
 }
 
 // ready reports whether there is something to do.
@@ -252,21 +249,11 @@ func (d *driving) goOn(ctx workflow.Context) error {
 func (d *driving) step(ctx workflow.Context) error {
 	commands, ends := d.Commands, d.Ended
 	s := step{d.key(), rollout.Step{Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop}}
-	var starts []started
 	for _, c := range commands {
-		switch c.Kind {
-		case run.Start:
-			starts = append(starts, started{ID: c.ID, Limit: c.Until.Sub(s.At)})
-		case run.Settle: // its end is asked for once more
-			starts = append(starts, started{ID: c.ID, Limit: time.Hour})
-		}
 		d.over = d.over || c.Kind == run.Finish
 	}
 	for _, e := range ends {
-		switch {
-		case e.Failed != "":
-			return temporal.NewNonRetryableApplicationError("the worker that has the run is gone: "+e.Failed, lostType, nil)
-		case !e.Lost:
+		if !e.Lost {
 			s.Ended = append(s.Ended, e.ID)
 		}
 	}
@@ -277,8 +264,11 @@ func (d *driving) step(ctx workflow.Context) error {
 	d.Steps, d.steps, d.Twice, d.Saved = d.Steps+1, d.steps+1, out.Twice, out.Saved
 	d.Commands, d.Ended, d.Stop = nil, d.Ended[len(ends):], false
 	d.setClock(ctx, out.Now)
-	if err := d.startAll(ctx, starts); err != nil {
-		return err
+	for d.Parts < out.Parts {
+		d.Parts++
+		if err := d.serve(ctx, d.Parts); err != nil {
+			return err
+		}
 	}
 	d.stop(ctx, out)
 	if out.Planned {
@@ -383,23 +373,11 @@ func (d *driving) watch(ctx workflow.Context) {
 	})
 }
 
-// startAll starts sessions.
-func (d *driving) startAll(ctx workflow.Context, all []started) error {
-	for chunk := range slices.Chunk(all, mostSessions) {
-		if err := d.start(ctx, chunk); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// start starts sessions in a child workflow, which goes on when this workflow continues as new.
-func (d *driving) start(ctx workflow.Context, s []started) error {
-	d.Children++
+// serve has sessions run in a child workflow, which goes on when this workflow continues as new.
+func (d *driving) serve(ctx workflow.Context, part int) error {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: fmt.Sprintf("%s/%d/%d", workflow.GetInfo(ctx).WorkflowExecution.ID, d.in.Generation,
-			d.Children),
+		WorkflowID:        fmt.Sprintf("%s/%d/%d", workflow.GetInfo(ctx).WorkflowExecution.ID, d.in.Generation, part),
 		ParentClosePolicy: abandon})
-	child := workflow.ExecuteChildWorkflow(ctx, SessionsName, sessionsInput{d.key(), d.in.Queue, s})
+	child := workflow.ExecuteChildWorkflow(ctx, SessionsName, sessionsInput{d.key(), d.in.Queue, part})
 	return child.GetChildWorkflowExecution().Get(ctx, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,17 +34,18 @@ type Zone struct {
 	active, waiting, total atomic.Int64 // sessions
 }
 
-// executing is the executor of a run, with its connections.
+// executing is what a worker has of a run: its executor, with its connections, and its journal.
 type executing struct {
 	rollout.Executor
-	sessions int
-	idle     *time.Timer
+	store *journal.Store // nil: it was not opened yet
+	users int
+	idle  *time.Timer
 }
 
 // idleTime is for how long the connections of a run are kept after its last session.
 const idleTime = 5 * time.Minute
 
-// enter returns the executor of a run for a session.
+// enter returns what the worker has of a run.
 func (z *Zone) enter(run string) (e *executing, leave func()) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -57,23 +59,45 @@ func (z *Zone) enter(run string) (e *executing, leave func()) {
 	if e.idle != nil {
 		e.idle.Stop()
 	}
-	e.sessions++
+	e.users++
 	return e, func() {
 		z.mu.Lock()
 		defer z.mu.Unlock()
-		if e.sessions--; e.sessions == 0 {
+		if e.users--; e.users == 0 {
 			e.idle = time.AfterFunc(idleTime, func() { z.end(run, e) })
 		}
 	}
 }
 
-// end closes the connections of a run without sessions.
+// journal returns the journal of a run.
+func (z *Zone) journal(ctx context.Context, e *executing, site string) (*journal.Store, error) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if e.store == nil {
+		store, err := z.Journals.OpenExisting(ctx, site)
+		if err != nil {
+			return nil, err
+		}
+		e.store = store
+	}
+	return e.store, nil
+}
+
+// end closes the connections of a run that is not used.
 func (z *Zone) end(run string, e *executing) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	if e.sessions == 0 && z.runs[run] == e {
+	if e.users == 0 && z.runs[run] == e {
 		delete(z.runs, run)
-		_ = e.Close() // nothing is lost with an idle connection
+		e.close()
+	}
+}
+
+// close ends the connections of a run.
+func (e *executing) close() {
+	_ = e.Executor.Close() // nothing is lost with an idle connection
+	if e.store != nil {
+		_ = e.store.Close() // what was written is durable
 	}
 }
 
@@ -85,56 +109,237 @@ func (z *Zone) close() {
 		if e.idle != nil {
 			e.idle.Stop()
 		}
-		_ = e.Close() // nothing is lost with an idle connection
+		e.close()
 		delete(z.runs, run)
 	}
 }
 
-// Session runs a session, and returns its convergeResult.
-func (z *Zone) Session(ctx context.Context, in convergeInput) (result content, err error) {
-	h, session, end := hold(ctx, z.client)
+// Look looks at a node outside of a run, and returns its convergeResult.
+func (z *Zone) Look(ctx context.Context, in convergeInput) (text []byte, err error) {
+	_, look, end := hold(ctx, z.client)
 	defer end()
-	leave, err := z.place(session)
+	leave, err := z.place(look)
 	if err != nil {
-		return result, early("%w", err)
+		return nil, early("%w", err)
 	}
 	defer leave()
-	var store *journal.Store
-	err = patiently(session, func() error {
-		store, err = z.Journals.OpenExisting(session, in.Site)
-		return err
-	})
-	if err != nil {
-		return result, early("%w", err)
-	}
-	defer func() { _ = store.Close() }() // what was written is durable
-	text, err := in.take(session, store, in.Request)
-	if journal.Away(err) {
-		return result, early("%w", err)
-	}
 	var r convergeRequest
-	if err == nil {
-		err = resource.Decode(text, &r)
+	if err := resource.Decode(in.Look, &r); err != nil {
+		return nil, temporal.NewNonRetryableApplicationError("the session "+err.Error(), "request", err)
 	}
-	if err != nil {
-		return result, temporal.NewNonRetryableApplicationError("the session "+err.Error(), "request", err)
-	}
-	if err := h.begin(session); err != nil {
-		return result, early("the Temporal server does not know that it begins: %w", err)
-	}
-	executor, idle := z.enter(in.Site + "/" + in.Run)
+	executor, idle := z.enter(in.Site + "/")
 	defer idle()
-	var out convergeResult
-	out.Summary, err = executor.Converge(session, r.Node, r.Manifest, func(result converge.Result) {
+	return json.Marshal(r.converge(look, executor))
+}
+
+// converge runs a session.
+func (r convergeRequest) converge(ctx context.Context, executor rollout.Executor) (out convergeResult) {
+	var err error
+	out.Summary, err = executor.Converge(ctx, r.Node, r.Manifest, func(result converge.Result) {
 		if result.Status != converge.Printing { // what comes at the end of the session has it
 			out.Results = append(out.Results, result)
 		}
 	})
 	out.Err = rollout.SaveError(err)
-	if text, err = json.Marshal(out); err != nil {
-		return result, err
+	return out
+}
+
+// Sessions runs the sessions of a batch until it is closed and they have ended.
+func (z *Zone) Sessions(ctx context.Context, in convergeInput) error {
+	h, session, end := hold(ctx, z.client)
+	defer end()
+	e, leave := z.enter(in.Site + "/" + in.Run)
+	defer leave()
+	s := &serving{zone: z, in: in, executing: e, holding: h, ended: make(chan served), active: map[int]context.CancelFunc{}}
+	err := patiently(session, func() (err error) {
+		s.store, err = z.journal(session, e, in.Site)
+		return err
+	})
+	if err != nil {
+		return early("%w", err)
 	}
-	return in.leave(context.WithoutCancel(ctx), store, text)
+	return s.serve(ctx, session)
+}
+
+// serving is a batch that this worker has.
+type serving struct {
+	zone      *Zone
+	in        convergeInput
+	executing *executing
+	holding   *holding
+	store     *journal.Store
+
+	next   int // slot
+	closed bool
+	active map[int]context.CancelFunc // by slot
+	ended  chan served
+	failed error // what could not be written
+}
+
+// served is the end of a session of a slot. With an error its result could not be left.
+type served struct {
+	slot int
+	err  error
+}
+
+// serve starts sessions as they come. When the worker ends, or too little comes, it closes the batch. When ctx ends, the
+// server has another opinion of who has the batch, and sessions end by themselves.
+func (s *serving) serve(ctx, session context.Context) error {
+	var wait poll
+	leaves, alive := activity.GetWorkerStopChannel(ctx), time.Now()
+	idle := alive
+	for {
+		came, err := s.look(session)
+		switch {
+		case err == nil:
+			alive = time.Now()
+		case session.Err() == nil && (!journal.Away(err) || time.Since(alive) > journal.LeaseTime*2/3):
+			s.failed, s.closed = errors.Join(s.failed, err), true
+		}
+		if now := time.Now(); came || len(s.active) > 0 {
+			idle = now
+		}
+		ending := leaves == nil || time.Since(idle) > batchIdle || s.next == batchSlots
+		switch {
+		case session.Err() != nil:
+			s.closed = true // to what this worker starts
+		case ending && !s.closed && err == nil:
+			if s.closed, err = s.name(session, s.at(s.next).slot(), slot{}); err == nil && !s.closed {
+				continue
+			}
+		}
+		if s.closed && len(s.active) == 0 {
+			return s.failed
+		}
+		timer := time.NewTimer(wait.next(came))
+		select {
+		case <-timer.C:
+		case e := <-s.ended:
+			s.end(e)
+			wait = 0
+		case <-leaves:
+			leaves = nil
+		case <-session.Done():
+			if len(s.active) > 0 {
+				s.end(<-s.ended)
+			}
+		}
+		timer.Stop()
+	}
+}
+
+// at is a session of the batch.
+func (s *serving) at(slot int) inBatch { return inBatch{s.in.Batch, slot} }
+
+// end takes the end of a session.
+func (s *serving) end(e served) {
+	s.active[e.slot]()
+	delete(s.active, e.slot)
+	s.failed = errors.Join(s.failed, e.err)
+}
+
+// name gives a name a content in the journal, and reports whether it counts.
+func (s *serving) name(ctx context.Context, name string, content any) (bool, error) {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return false, err
+	}
+	count, err := s.store.Name(ctx, s.in.Run, journal.Named{Name: name,
+		Blob: journal.Blob{Zone: s.in.Zone, Content: text}})
+	return err == nil && count[0], err
+}
+
+// look starts the sessions of new slots and gives up those that are to stop.
+func (s *serving) look(ctx context.Context) (came bool, err error) {
+	var names []string
+	for n := range s.active {
+		names = append(names, s.at(n).stop())
+	}
+	if !s.closed {
+		for n := range batchActive {
+			names = append(names, s.at(s.next+n).slot())
+		}
+	}
+	read := time.Now()
+	found, err := s.store.Named(ctx, s.in.Run, names...)
+	if err != nil {
+		return false, err
+	}
+	for n, cancel := range s.active {
+		if _, stop := found[s.at(n).stop()]; stop {
+			cancel()
+		}
+	}
+	for !s.closed {
+		text, there := found[s.at(s.next).slot()]
+		if !there {
+			break
+		}
+		var r slot
+		if err := resource.Decode(text, &r); err != nil {
+			return came, fmt.Errorf("the session %w", err)
+		}
+		if s.closed = r.Session == ""; s.closed {
+			break
+		}
+		came = true
+		n := s.next
+		s.next++
+		session, cancel := context.WithCancelCause(ctx)
+		s.active[n] = func() { cancel(errors.New("the run gives the session up")) }
+		go func() { s.ended <- served{n, s.run(session, s.at(n), r, read)} }()
+	}
+	return came, nil
+}
+
+// run runs a session, unless another batch does, and leaves its result.
+func (s *serving) run(ctx context.Context, at inBatch, r slot, read time.Time) error {
+	var out slotResult
+	leave, begun, err := s.begin(ctx, at, r.Session, read)
+	switch {
+	case err != nil:
+		out.NotBegun = err.Error()
+	case begun != at:
+		out.Begun = &begun
+	default:
+		result := r.Request.converge(ctx, s.executing)
+		out.Result = &result
+	}
+	if leave != nil {
+		defer leave()
+	}
+	calls := context.WithoutCancel(ctx)
+	return patiently(calls, func() error {
+		_, err := s.name(calls, at.result(), out)
+		return err
+	})
+}
+
+// begin waits for a place for a session, and returns which batch runs it.
+func (s *serving) begin(ctx context.Context, at inBatch, session string, read time.Time) (leave func(), begun inBatch,
+	err error) {
+	if leave, err = s.zone.place(ctx); err != nil {
+		return nil, begun, err
+	}
+	if late := time.Now().Add(-s.holding.limit / signs); read.Before(late) {
+		read = late
+	}
+	if err := s.holding.confirm(ctx, read); err != nil {
+		return leave, begun, fmt.Errorf("the Temporal server does not know that it begins: %w", err)
+	}
+	begun = at
+	err = patiently(ctx, func() error {
+		first, err := s.name(ctx, begunName(session), at)
+		if err != nil || first {
+			return err
+		}
+		found, err := s.store.Named(ctx, s.in.Run, begunName(session))
+		if err == nil {
+			err = resource.Decode(found[begunName(session)], &begun)
+		}
+		return err
+	})
+	return leave, begun, err
 }
 
 // place waits until the worker has a place for a session.
