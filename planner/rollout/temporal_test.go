@@ -2,12 +2,17 @@ package rollout_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal"
 )
 
@@ -32,4 +37,28 @@ func onTemporal() func(context.Context, *rollout.Hosted) error {
 		env.ExecuteWorkflow(temporal.RunName, temporal.Input{Run: h.Run()})
 		return env.GetWorkflowError()
 	}
+}
+
+// TestManySessionsOnTemporal checks that a run has more sessions than a child workflow runs, and that each runs once.
+func TestManySessionsOnTemporal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := site.Site{Name: "lon1"}
+		for i := range 700 {
+			s.Nodes = append(s.Nodes, site.Node{Name: fmt.Sprintf("n%03d", i)})
+		}
+		p, err := plan(s, nil, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes := newFaulty()
+		report, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: nodes, Recorder: &diary{}, RunID: "r1",
+			Drive: onTemporal(), Parallelism: 50, Now: time.Now, Machines: rollout.NewMachines(nil)})
+		if err != nil || report.Status != rollout.StatusSucceeded {
+			t.Fatalf("the run ended as %q, error %v", report.Status, err)
+		}
+		if sessions := len(slices.Compact(slices.Sorted(slices.Values(nodes.sessions)))); sessions != len(nodes.sessions) ||
+			sessions <= 1000 {
+			t.Errorf("%d different sessions of %d, want more than 1,000", sessions, len(nodes.sessions))
+		}
+	})
 }

@@ -209,7 +209,7 @@ func (l *lane) work(ctx context.Context) {
 			}
 			l.queued = nil
 		}
-		if len(l.sent)+len(l.queued) == 0 {
+		if len(l.sent)+len(l.queued) == 0 || ctx.Err() != nil {
 			l.working = false
 			l.mu.Unlock()
 			return
