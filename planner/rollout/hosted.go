@@ -250,9 +250,9 @@ func (s *hostedSession) calls() bool {
 	return s.Session.Kind == run.Callback && s.ID.Purpose == run.Work
 }
 
-// Serve runs the sessions of a part, up to 500 of its 1,000 at once, and reports the ends of all sessions, one report at
-// a time and the next one after a step. It returns when all sessions of the part were started and their ends taken, or
-// the run is over, and [ErrLeft] when leave was closed and no callback is called. Called again, it goes on.
+// Serve runs the sessions of a part, up to 500 of its 1,000 at once, and reports the ends of all sessions, one report
+// at a time and the next one after a step. It returns when all sessions of the part were started and their ends taken,
+// or the run is over, and [ErrLeft] when leave was closed and no callback is called. Called again, it goes on.
 func (h *Hosted) Serve(ctx context.Context, part int, leave <-chan struct{},
 	report func(context.Context, Ends) error) error {
 	for leaves := false; ; {

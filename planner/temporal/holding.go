@@ -27,8 +27,8 @@ type holding struct {
 // signs is how many signs of life a worker gives in the time after which it counts as gone.
 const signs = 10
 
-// hold gives signs of life of an activity until end is called. The returned context ends when the activity is cancelled,
-// and when the server takes the worker for gone, or would by now.
+// hold gives signs of life of an activity until end is called. The returned context ends when the activity is
+// cancelled, and when the server takes the worker for gone, or would by now.
 func hold(ctx context.Context, c client.Client) (h *holding, session context.Context, end func()) {
 	info := activity.GetInfo(ctx)
 	h = &holding{client: c, token: info.TaskToken, limit: info.HeartbeatTimeout}
@@ -84,8 +84,8 @@ func (h *holding) sign(ctx context.Context) error {
 	return err
 }
 
-// confirm returns nil when the server has said since then that the worker has the activity. Without that, no session may
-// begin.
+// confirm returns nil when the server has said since then that the worker has the activity. Without that, no session
+// may begin.
 func (h *holding) confirm(ctx context.Context, since time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

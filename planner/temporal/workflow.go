@@ -105,7 +105,8 @@ func Run(ctx workflow.Context, in Input) error {
 	options.TaskQueue, options.ScheduleToStartTimeout = d.in.Queue, hostLimit
 	ctx = workflow.WithActivityOptions(ctx, options)
 	var begun begun
-	if err := workflow.ExecuteActivity(ctx, activities.Program, d.key(), in.Continued.retried()).Get(ctx, &begun); err != nil {
+	program := workflow.ExecuteActivity(ctx, activities.Program, d.key(), in.Continued.retried())
+	if err := program.Get(ctx, &begun); err != nil {
 		return d.again(ctx, err)
 	}
 	if in.Continued == nil {

@@ -95,7 +95,7 @@ func (z *Zone) end(run string, e *executing) {
 
 // close ends the connections of a run.
 func (e *executing) close() {
-	_ = e.Executor.Close() // nothing is lost with an idle connection
+	_ = e.Close() // nothing is lost with an idle connection
 	if e.store != nil {
 		_ = e.store.Close() // what was written is durable
 	}
@@ -150,7 +150,8 @@ func (z *Zone) Sessions(ctx context.Context, in convergeInput) error {
 	defer end()
 	e, leave := z.enter(in.Site + "/" + in.Run)
 	defer leave()
-	s := &serving{zone: z, in: in, executing: e, holding: h, ended: make(chan served), active: map[int]context.CancelFunc{}}
+	s := &serving{zone: z, in: in, executing: e, holding: h, ended: make(chan served),
+		active: map[int]context.CancelFunc{}}
 	err := patiently(session, func() (err error) {
 		s.store, err = z.journal(session, e, in.Site)
 		return err
@@ -182,8 +183,8 @@ type served struct {
 	err  error
 }
 
-// serve starts sessions as they come. When the worker ends, or too little comes, it closes the batch. When ctx ends, the
-// server has another opinion of who has the batch, and sessions end by themselves.
+// serve starts sessions as they come. When the worker ends, or too little comes, it closes the batch. When session ends,
+// the server has another opinion of who has the batch, and sessions end by themselves.
 func (s *serving) serve(ctx, session context.Context) error {
 	var wait poll
 	leaves, alive := activity.GetWorkerStopChannel(ctx), time.Now()
