@@ -183,8 +183,8 @@ type served struct {
 	err  error
 }
 
-// serve starts sessions as they come. When the worker ends, or too little comes, it closes the batch. When session ends,
-// the server has another opinion of who has the batch, and sessions end by themselves.
+// serve starts sessions as they come. When the worker ends, or too little comes, it closes the batch. When session
+// ends, the server has another opinion of who has the batch, and sessions end by themselves.
 func (s *serving) serve(ctx, session context.Context) error {
 	var wait poll
 	leaves, alive := activity.GetWorkerStopChannel(ctx), time.Now()
