@@ -22,7 +22,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/temporal/temporaltest"
 )
 
-// processVariable makes this program the companion's command worker.
+// processVariable makes this program the companion's command worker, or with the value companion the companion.
 const processVariable = "SLIPWAY_TEST_PROCESS"
 
 // build is the version of slipway in the tests, buildVariable that of a worker of another one.
@@ -86,7 +86,11 @@ func report(err error) {
 func worker() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cmd := command.NewWorker(cmp.Or(os.Getenv(buildVariable), build), nil, os.Getenv(command.JournalVariable), func() rollout.Executor { return folders{} })
+	version, database := cmp.Or(os.Getenv(buildVariable), build), os.Getenv(command.JournalVariable)
+	cmd := command.NewWorker(version, nil, database, func() rollout.Executor { return folders{} })
+	if os.Getenv(processVariable) == "companion" {
+		cmd = command.New(version, nil, database)
+	}
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		command.PrintError(os.Stderr, err)
