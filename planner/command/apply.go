@@ -29,7 +29,9 @@ type Environment func() (site.Connection, error)
 
 // stateHelp explains the state file in the help of the commands that use it.
 const stateHelp = "What is applied is remembered in a state file beside the first FILE, SITE.slipway.json, or in that of --state. It holds no secrets.\n" +
-	"Nodes are reached through their connect, over the variables SLIPWAY_USER, SLIPWAY_PRIVATE_KEY_FILE and so on, as with the provider."
+	"Nodes are reached through their connect, over the variables SLIPWAY_USER, SLIPWAY_PRIVATE_KEY_FILE and so on, as with the provider.\n" +
+	"With --temporal workers reach them, as with engine of the provider, and a run goes on when this command dies. It needs --journal, a PostgreSQL database, and\n" +
+	"the variable SLIPWAY_KEY, those of the workers."
 
 // runFlags are the flags of the commands that work on nodes.
 type runFlags struct {
@@ -41,17 +43,21 @@ type runFlags struct {
 	state, takeOver             string
 	parallelism, parallelGroups int
 	yes                         bool
+	temporal                    temporalFlags
+	detach                      bool
 }
 
 func (f *runFlags) add(cmd *cobra.Command) {
 	f.siteFlags.add(cmd)
 	cmd.Flags().StringVar(&f.state, "state", "", "state file; SITE.slipway.json beside the first FILE otherwise")
 	f.journal.add(cmd.Flags())
+	f.temporal.add(cmd.Flags())
 	cmd.Flags().IntVar(&f.parallelism, "parallelism", rollout.DefaultParallelism, "how many nodes are worked on at once")
 }
 
-// confirmation adds --yes.
+// confirmation adds --yes and --detach.
 func (f *runFlags) confirmation(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.detach, "detach", false, "with --temporal: a run goes on when this command is interrupted")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 }
 
@@ -67,6 +73,7 @@ type deployment struct {
 	connection site.Connection
 	engine     *engine.Engine
 	cache      *engine.Cache
+	active     string // a run that was handed over and has not ended
 }
 
 // read reads the site that the files describe. Errors are those of status 2, or of status for check.
@@ -111,6 +118,9 @@ func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) 
 		Executor: func() rollout.Executor { return rollout.NewInProcess() },
 		Caller:   controller.New(controller.Options{}), Now: time.Now,
 	}
+	if err := f.handOver(d.engine); err != nil {
+		return nil, err
+	}
 	d.warn(warnings)
 	return d, nil
 }
@@ -145,7 +155,7 @@ func (d *deployment) prior(c stateContent) *engine.Prior {
 			nodes[i] = is
 		}
 	}
-	return &engine.Prior{State: c.State, Nodes: nodes, Unreachable: c.Unreachable}
+	return &engine.Prior{State: c.State, Nodes: nodes, Unreachable: c.Unreachable, Active: d.active}
 }
 
 // look checks the nodes and puts what it finds into prior.
@@ -252,8 +262,11 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	if !state.wasThere() && d.takeOver != "" && d.takeOver != converge.Terraform {
 		state.Lineage = d.takeOver // the state file of this lineage is lost
 	}
+	if err := d.takeOverRun(ctx, state); err != nil {
+		return err
+	}
 	prior := d.prior(state.stateContent)
-	if prior != nil {
+	if prior != nil && d.active == "" {
 		if _, err := d.look(ctx, prior, state.stateContent); err != nil {
 			return err
 		}
@@ -273,7 +286,7 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	}
 	ended := slices.Contains([]engine.Status{engine.Deployed, engine.Limited, engine.Paused, engine.Degraded},
 		state.Status)
-	if planned.Empty() && ended && state.wasThere() {
+	if planned.Empty() && ended && state.wasThere() && d.active == "" {
 		d.out.printf("site %s: nothing to do\n", d.site.Name)
 		return d.out.err
 	}
@@ -296,9 +309,13 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	if err := state.save(d.version); err != nil {
 		return err
 	}
+	model, err := d.model(state.stateContent)
+	if err != nil {
+		return err
+	}
 	out := d.engine.Apply(ctx, prior, d.site, engine.Run{Settings: d.settings(state.stateContent), Protection: limits,
-		Digest: planned.Plan.Digest, Parallelism: d.parallelism, ParallelGroups: d.parallelGroups})
-	if out.Status == "" && isNew { // nothing was touched, as on a site of another state
+		Digest: planned.Plan.Digest, Parallelism: d.parallelism, ParallelGroups: d.parallelGroups, Model: model})
+	if out.Status == "" && isNew && out.Active == "" { // nothing was touched, as on a site of another state
 		if err := state.remove(); err != nil {
 			return err
 		}
@@ -321,8 +338,17 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 
 // remember writes what a run left behind. Nodes that are still to be torn down stay with it.
 func (d *deployment) remember(state *stateFile, prior *engine.Prior, out engine.Outcome) error {
+	d.take(&state.stateContent, d.site.Nodes, prior, out)
+	return state.save(d.version)
+}
+
+// take brings what a run of nodes left behind into the content of a state file.
+func (d *deployment) take(state *stateContent, nodes []site.Node, prior *engine.Prior, out engine.Outcome) {
 	state.Status, state.State, state.Unreachable = out.Status, out.State, out.Unreachable
-	state.Nodes = slices.Clone(d.site.Nodes)
+	state.Nodes = slices.Clone(nodes)
+	if d.engine.Handing != nil {
+		state.Run = out.Run
+	}
 	for name, was := range out.Kept {
 		for _, n := range prior.Nodes {
 			if n.Name == was {
@@ -332,5 +358,18 @@ func (d *deployment) remember(state *stateFile, prior *engine.Prior, out engine.
 		}
 	}
 	slices.SortFunc(state.Nodes, func(a, b site.Node) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// takeOverRun brings the last run that was handed over into the state file.
+func (d *deployment) takeOverRun(ctx context.Context, state *stateFile) error {
+	active, changed, err := d.adopt(ctx, &state.stateContent)
+	if d.active = active; err != nil || !changed {
+		return err
+	}
+	if state.Status == engine.Destroyed {
+		err := state.remove()
+		state.read, state.stateContent = stateContent{}, newContent(state.Lineage, state.Site)
+		return err
+	}
 	return state.save(d.version)
 }

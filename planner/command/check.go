@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
 // statusDrift is the exit status of check when it finds drift.
@@ -28,7 +30,17 @@ func newCheck(f *runFlags) *cobra.Command {
 			return failedCheck(err)
 		}
 		c, exists, err := readState(d.file, d.site.Name)
-		if err == nil && (!exists || c.Status == "") {
+		active := ""
+		if err == nil {
+			active, _, err = d.adopt(cmd.Context(), &c)
+		}
+		switch {
+		case err != nil:
+		case active != "":
+			err = fmt.Errorf("site %s: run %s is active; check when it has ended", d.site.Name, active)
+		case c.Status == engine.Destroyed:
+			err = fmt.Errorf("site %s: nothing of it is left", d.site.Name)
+		case !exists || c.Status == "":
 			err = fmt.Errorf("there is no state file %s with a run that ended: nothing was applied from here", d.file)
 		}
 		if err != nil {

@@ -43,6 +43,13 @@ func newDestroy(f *runFlags) *cobra.Command {
 }
 
 func (d *deployment) destroy(ctx context.Context, state *stateFile) error {
+	if err := d.takeOverRun(ctx, state); err != nil {
+		return err
+	}
+	if !state.wasThere() {
+		d.out.printf("site %s: nothing of it is left\n", d.site.Name)
+		return d.out.err
+	}
 	prior := d.prior(state.stateContent)
 	if prior == nil { // a first run was killed: its nodes are those of the documents
 		prior = &engine.Prior{Nodes: d.site.Nodes}
@@ -60,10 +67,17 @@ func (d *deployment) destroy(ctx context.Context, state *stateFile) error {
 	if err := d.confirmed("Undo all of it?"); err != nil {
 		return err
 	}
+	model, err := d.model(state.stateContent)
+	if err != nil {
+		return err
+	}
 	out := d.engine.Destroy(ctx, d.site.Name, *prior,
-		engine.Run{Settings: d.settings(state.stateContent), Parallelism: d.parallelism})
+		engine.Run{Settings: d.settings(state.stateContent), Parallelism: d.parallelism, Model: model})
 	if err := d.print(out.Messages); err != nil && out.Status == "" {
 		return err
+	}
+	if d.engine.Handing != nil {
+		state.Run = out.Run
 	}
 	d.out.printf("\n%s", out.Report)
 	if out.Status != engine.Destroyed {

@@ -33,6 +33,7 @@ type stateContent struct {
 	Status      engine.Status `json:"status"` // empty as long as no run has ended
 	Nodes       []site.Node   `json:"nodes"`  // of the last run
 	Unreachable []string      `json:"unreachable,omitempty"`
+	Run         string        `json:"run,omitempty"` // the last one that was handed over and is in this file
 	State       engine.State  `json:"state"`
 }
 
@@ -57,10 +58,14 @@ func openState(path, siteName, purpose string) (*stateFile, error) {
 		return nil, errors.Join(err, l.release())
 	}
 	if f.read = f.stateContent; !f.exists {
-		f.Version, f.Lineage, f.Site = stateVersion, uuid.NewString(), siteName
-		f.State.Applied = nil
+		f.stateContent = newContent(uuid.NewString(), siteName)
 	}
 	return f, nil
+}
+
+// newContent is that of a state file of which no run has ended.
+func newContent(lineage, siteName string) stateContent {
+	return stateContent{Version: stateVersion, Lineage: lineage, Site: siteName}
 }
 
 // readState reads the state file of a site. exists is false when there is none.

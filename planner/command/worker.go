@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
@@ -20,53 +18,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal"
 )
-
-// temporalFlags say how a server of Temporal is reached. What a flag leaves open, the environment says.
-type temporalFlags struct {
-	address, namespace, prefix            string
-	tls                                   bool
-	caFile, certFile, keyFile, serverName string
-}
-
-func (f *temporalFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.address, "temporal", "", "HOST:PORT of the Temporal server; $SLIPWAY_TEMPORAL otherwise")
-	flags.StringVar(&f.namespace, "namespace", temporal.DefaultNamespace, "namespace of the server")
-	flags.StringVar(&f.prefix, "task-queue-prefix", temporal.DefaultPrefix, "beginning of the names of task queues, as task_queue_prefix of the provider")
-	flags.BoolVar(&f.tls, "tls", false, "use TLS, with the certificates that this machine trusts")
-	flags.StringVar(&f.caFile, "tls-ca-file", "", "file with the authorities to trust, PEM; uses TLS, as the next three")
-	flags.StringVar(&f.certFile, "tls-cert-file", "", "file with the certificate of this worker, PEM")
-	flags.StringVar(&f.keyFile, "tls-key-file", "", "file with its private key, PEM")
-	flags.StringVar(&f.serverName, "tls-server-name", "", "name in the certificate of the server, where it is not the host of --temporal")
-}
-
-func (f *temporalFlags) settings() (temporal.Settings, error) {
-	s := temporal.Settings{Address: cmp.Or(f.address, os.Getenv("SLIPWAY_TEMPORAL")), Namespace: f.namespace,
-		Prefix: f.prefix, APIKey: os.Getenv("SLIPWAY_TEMPORAL_API_KEY")}
-	t := temporal.TLS{CAFile: f.caFile, CertFile: f.certFile, KeyFile: f.keyFile, ServerName: f.serverName}
-	if f.tls || t != (temporal.TLS{}) {
-		s.TLS = &t
-	}
-	var err error
-	if s.Keys, err = encryption.Parse(os.Getenv("SLIPWAY_KEY")); err != nil {
-		return s, fmt.Errorf("SLIPWAY_KEY: %w", err)
-	}
-	return s, s.Check()
-}
-
-// workerSettings are the names of settings of a server, as the command has them.
-var workerSettings = map[string]string{"address": "--temporal", "namespace": "--namespace",
-	"task_queue_prefix": "--task-queue-prefix", "tls": "--tls", "tls.ca_file": "--tls-ca-file",
-	"tls.cert_file": "--tls-cert-file and --tls-key-file", "tls.server_name": "--tls-server-name",
-	"api_key": "SLIPWAY_TEMPORAL_API_KEY", "encryption_key": "SLIPWAY_KEY"}
-
-// workerError is an error of a worker, which names settings as its command does.
-func workerError(err error) error {
-	var setting *temporal.SettingError
-	if errors.As(err, &setting) {
-		err = fmt.Errorf("%s: %w", workerSettings[setting.Setting], setting.Err)
-	}
-	return fmt.Errorf("worker: %w", err)
-}
 
 func newKey() *cobra.Command {
 	var zone string
@@ -139,7 +90,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 		}
 		settings, err := f.settings()
 		if err != nil {
-			return inputError(workerError(err))
+			return inputError(fmt.Errorf("worker: %w", named(err)))
 		}
 		settings.Build = version
 		journals, err := j.location()
@@ -168,7 +119,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 		if control || len(zones) == 0 {
 			client, err := temporal.NewClient(settings)
 			if err != nil {
-				return workerError(err)
+				return fmt.Errorf("worker: %w", named(err))
 			}
 			e := &engine.Engine{Journals: journals,
 				Executor: func() rollout.Executor { return client.Executor(journals) },
@@ -190,7 +141,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 		out := &printer{w: cmd.OutOrStdout()}
 		w.Started = func() { out.printf("working for %s\n", settings.Address) }
 		if err := w.Run(cmd.Context()); err != nil {
-			return workerError(err)
+			return fmt.Errorf("worker: %w", named(err))
 		}
 		return out.err
 	}

@@ -111,7 +111,11 @@ func (r request) desired(operation string) (string, error) {
 	if operation == Delete {
 		return resource.DigestJSON([]any{operation, r.Site.Name, r.Owner, r.Prior.State.WithGiven(r.Prior.Nodes)})
 	}
-	return resource.DigestJSON([]any{r.Site, r.Secrets.Version, r.Parallelism, r.ParallelGroups, r.Protection})
+	all := []any{r.Site, r.Secrets.Version, r.Parallelism, r.ParallelGroups, r.Protection}
+	if r.Owner != "" { // the outcome is that of one state
+		all = append(all, r.Owner)
+	}
+	return resource.DigestJSON(all)
 }
 
 // run returns what the request asks for.
