@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Identity says which machine a node is, so that one machine is recognised under two names and two addresses. Each part
-// may be empty when it cannot be found out.
+// Identity says which machine a node is, so that one machine is recognised under two names and two addresses, and what
+// the machine is like. Each part may be empty when it cannot be found out.
 type Identity struct {
 	// Ledger is made with the node's ledger and gone with it. A copy of the disk has it too.
 	Ledger string `json:"ledger,omitempty"`
@@ -17,6 +18,8 @@ type Identity struct {
 	// Boot is the boot id of the running kernel. A sandbox, and some containers, have that of their host.
 	Boot string `json:"boot,omitempty"`
 	Root string `json:"root,omitempty"` // device and inode of the node's root directory: links lead to the same one
+	// Facts are what the machine is like; they do not say which one it is. nil: it has not told.
+	Facts *resource.Facts `json:"facts,omitempty"`
 }
 
 // Running reports whether the identity is that of a running machine.
@@ -43,13 +46,15 @@ func (i Identity) MayBe(other Identity) bool {
 // identityLimit bounds each part of an identity, in bytes.
 const identityLimit = 64
 
-// bounded leaves out the parts that no slipway sends: an identity comes from a node, and is kept.
-func (i Identity) bounded() Identity {
+// Bounded leaves out the parts that no slipway sends: an identity comes from a node, and is kept. The controller calls
+// it for every summary, and nodes do not.
+func (i Identity) Bounded() Identity {
 	for _, part := range []*string{&i.Ledger, &i.Machine, &i.Boot, &i.Root} {
 		if len(*part) > identityLimit {
 			*part = ""
 		}
 	}
+	i.Facts = i.Facts.Bounded()
 	return i
 }
 
@@ -58,7 +63,8 @@ func (i Identity) bounded() Identity {
 func identify(s *system.System) Identity {
 	return Identity{
 		Machine: machineText("/etc/machine-id"), Boot: machineText("/proc/sys/kernel/random/boot_id"), Root: s.RootID(),
-	}.bounded()
+		Facts: facts(s),
+	}
 }
 
 // machineText returns the text of a file of the machine, empty when it cannot be read.

@@ -3,6 +3,7 @@ package converge
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ func TestIdentity(t *testing.T) {
 	}
 	_, first := b.converge(Apply, item("plain[a]", "value", "1"))
 	_, again := b.converge(Apply, item("plain[a]", "value", "2"))
-	if first.Identity != again.Identity || first.Identity.Ledger == "" || !first.Identity.Same(again.Identity) {
+	if !reflect.DeepEqual(first.Identity, again.Identity) || first.Identity.Ledger == "" || !first.Identity.Same(again.Identity) {
 		t.Errorf("one node is %+v, then %+v", first.Identity, again.Identity)
 	}
 
@@ -64,7 +65,7 @@ func TestIdentitiesOfMachines(t *testing.T) {
 		"another machine, new":    {with(func(i *Identity) { i.Boot, i.Ledger, i.Machine = "c", "", "n" }), false, false},
 		"what nobody knows":       {Identity{}, false, true},
 		"without a boot id":       {with(func(i *Identity) { i.Boot = "" }), false, true},
-		"too long to be an id":    {Identity{Boot: strings.Repeat("b", 65), Root: "1:2"}.bounded(), false, true},
+		"too long to be an id":    {Identity{Boot: strings.Repeat("b", 65), Root: "1:2"}.Bounded(), false, true},
 		"another one without all": {Identity{Machine: "n"}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -183,7 +183,7 @@ type Result struct {
 
 // The bounds of what a helper sends, in bytes. A node that exceeds one, or [Manifest.Limit], is given up.
 const (
-	FactLimit   = 256
+	nameLimit   = 256 // of a boot id and a guard
 	ErrorLimit  = 16 << 10
 	ResultLimit = 256 << 10
 )
@@ -214,16 +214,6 @@ func (r Result) short() Result {
 			Should: bounded(d.Should, limit)}}
 	}
 	return r
-}
-
-// Facts describe the node. Each is at most [FactLimit] bytes long.
-type Facts struct {
-	OS             string `json:"os"`                        // GOOS
-	Arch           string `json:"arch"`                      // GOARCH
-	Distribution   string `json:"distribution,omitempty"`    // ID of os-release
-	PackageManager string `json:"package_manager,omitempty"` // apt, dnf, apk
-	Init           string `json:"init,omitempty"`            // systemd, openrc
-	BootID         string `json:"boot_id,omitempty"`
 }
 
 // Code classifies a session that could not do its work at all.
@@ -266,7 +256,7 @@ func (e *SessionError) Error() string { return resource.Text(e.Message).String()
 // Summary is the last message of a session.
 type Summary struct {
 	Protocol int      `json:"protocol"`
-	Facts    Facts    `json:"facts"`
+	BootID   string   `json:"boot_id,omitempty"` // of the running kernel; a sandbox has none
 	Identity Identity `json:"identity,omitzero"`
 	// Ledger is what the site has applied on the node now: id -> digest; an entry that was started and not finished, or
 	// notified and not refreshed, has digest "".
@@ -282,17 +272,11 @@ type Summary struct {
 
 // Excess says what of a summary is longer than its bound, empty when nothing is.
 func (s Summary) Excess() string {
-	f := s.Facts
-	for _, fact := range []string{f.OS, f.Arch, f.Distribution, f.PackageManager, f.Init, f.BootID} {
-		if len(fact) > FactLimit {
-			return fmt.Sprintf("a fact of more than %d bytes", FactLimit)
-		}
-	}
 	if s.Error != nil && len(s.Error.Code)+len(s.Error.Message) > ErrorLimit {
 		return fmt.Sprintf("an error of more than %d bytes", ErrorLimit)
 	}
-	if len(s.Guard) > FactLimit {
-		return fmt.Sprintf("a guard of more than %d bytes", FactLimit)
+	if len(s.BootID)+len(s.Guard) > nameLimit {
+		return fmt.Sprintf("a boot id or guard of more than %d bytes", nameLimit)
 	}
 	if p := s.PutBack; p != nil {
 		resources := 0
@@ -319,7 +303,7 @@ type Message struct {
 func (m Message) Legible() {
 	legible(reflect.ValueOf(m))
 	if s := m.Summary; s != nil {
-		s.Identity = s.Identity.bounded()
+		s.Identity = s.Identity.Bounded()
 	}
 	if m.Result != nil {
 		m.Result.cut()

@@ -49,7 +49,8 @@ func runWith(
 		summary.Error = &SessionError{Code: CodeProtocol, Message: err.Error()}
 		return summary
 	}
-	summary.Facts, summary.Identity = facts(s.System), identify(s.System)
+	summary.BootID, _ = s.BootID() // empty where there is none
+	summary.Identity = identify(s.System)
 	summary.Error = x.run(ctx)
 	if x.ledger != nil {
 		summary.Identity.Ledger = x.ledger.ID

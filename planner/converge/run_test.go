@@ -96,7 +96,7 @@ func TestCheckAndPrepareWriteNothing(t *testing.T) {
 			t.Errorf("ledger %v", summary.Ledger)
 		}
 		results, summary = b.session(t.Context(), Manifest{Mode: Prepare})
-		if len(results) > 0 || summary.Error != nil || summary.Facts.OS != "linux" || prepared != (len(summary.Ledger) == 2) {
+		if len(results) > 0 || summary.Error != nil || summary.Identity.Facts.CPUs == 0 || prepared != (len(summary.Ledger) == 2) {
 			t.Errorf("prepare: %v, %+v", results, summary)
 		}
 		if prepared {

@@ -123,6 +123,7 @@ func local(ctx context.Context, node site.Node, c converge.Manifest, each func(c
 	}
 	defer func() { _ = system.Close() }() // it only holds a directory open: nothing can be lost
 	summary := converge.Run(ctx, system, c, each)
+	summary.Identity = summary.Identity.Bounded()
 	if summary.Error != nil {
 		return summary, summary.Error
 	}

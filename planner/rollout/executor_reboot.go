@@ -175,7 +175,7 @@ func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c
 					"Look at its console, or allow it more time with timeout; the next run goes on from here", limit, last)}
 		}
 		summary, err := e.session(waiting, l, node, look, func(converge.Result) {})
-		switch is := summary.Facts.BootID; {
+		switch is := summary.BootID; {
 		case err == nil && is != "" && is != old:
 			return nil
 		case err == nil:

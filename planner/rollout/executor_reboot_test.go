@@ -95,7 +95,7 @@ func (m *machine) send(_ context.Context, _ *remote.Link, _ site.Connection, _ r
 	}
 	m.catalog = append(m.catalog, string(c.Mode)+":"+strings.Join(ids, ","))
 	time.Sleep(time.Second)
-	return converge.Summary{Protocol: converge.Protocol, Facts: converge.Facts{BootID: fmt.Sprint("boot-", m.boot)}},
+	return converge.Summary{Protocol: converge.Protocol, BootID: fmt.Sprint("boot-", m.boot)},
 		nil
 }
 
@@ -176,8 +176,8 @@ func TestRestarts(t *testing.T) {
 					(failure == nil || failure.Code != test.code || !strings.Contains(failure.Message, test.message)) {
 					t.Errorf("%v, want %s %q", err, test.code, test.message)
 				}
-				if want := fmt.Sprint("boot-", m.boot); err == nil && summary.Facts.BootID != want {
-					t.Errorf("the summary is of %s, want %s", summary.Facts.BootID, want)
+				if want := fmt.Sprint("boot-", m.boot); err == nil && summary.BootID != want {
+					t.Errorf("the summary is of %s, want %s", summary.BootID, want)
 				}
 				if took := time.Since(begun); took > test.took || took < test.took-15*time.Second {
 					t.Errorf("took %s, want about %s", took, test.took)

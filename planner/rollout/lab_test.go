@@ -54,7 +54,7 @@ func TestLabRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := bootID()
-		if before == after || summary.Facts.BootID != after || summary.Locked {
+		if before == after || summary.BootID != after || summary.Locked {
 			t.Errorf("boot id before %s, after %s; summary %+v", before, after, summary)
 		}
 		for i, item := range items {
@@ -133,7 +133,7 @@ func TestLabRestartWithoutItsController(t *testing.T) {
 	c.Run = "r2"
 	summary, results, err := run(t.Context())
 	if err != nil || len(results) != 1 || results[0].Status != converge.Changed || asked == after ||
-		summary.Facts.BootID != strings.TrimSpace(after) {
+		summary.BootID != strings.TrimSpace(after) {
 		t.Errorf("boot ids %q, %q; summary %+v, results %+v, error %v", asked, after, summary, results, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -95,7 +96,7 @@ func (m *Machines) record(node string, id converge.Identity, err error) {
 		return
 	}
 	m.asked[node] = nil
-	if m.seen[node] == id {
+	if reflect.DeepEqual(m.seen[node], id) {
 		return
 	}
 	m.seen[node] = id
