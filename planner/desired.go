@@ -103,6 +103,7 @@ type nodeSet struct {
 	local            []string // those of them with the transport local
 	first, last      int      // of the groups that own them
 	list             *taskList
+	templates        map[resource.ID]string // of files, those that read facts
 }
 
 // taskList is the tasks of all nodes of a set, in the order of execution. Their Node and Action are empty.
@@ -115,9 +116,11 @@ type taskList struct {
 	again   map[resource.ID][]*refine.EntityTask // those of further services that bring the same
 	layers  []sequence.Layer                     // of the tasks, when sections order them
 	// by task: the callbacks of services as a whole that it requires, directly or not
-	calls    [][]int
-	replaced map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
-	disputed map[resource.ID]bool // of which services want unequal forms, and one of them counts
+	calls [][]int
+	// the templates of files that read facts; nil: there are none
+	templates map[resource.ID]string
+	replaced  map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
+	disputed  map[resource.ID]bool // of which services want unequal forms, and one of them counts
 	// The following are nil without ordering rules.
 	classes []int // of the tasks
 	waits   map[resource.ID][]sequence.Wait

@@ -44,7 +44,8 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, only *selection)
 	}
 	p := &Plan{Site: s.Name, Groups: changes.groups, Phases: phases, Departed: changes.departed,
 		Forgotten: changes.forgotten, MayFail: s.FailureBudget.Of(len(desired.wanted)),
-		EndAtPause: s.Approval == site.ApprovalEnd, Postponed: changes.postponed, complete: desired.resolve}
+		EndAtPause: s.Approval == site.ApprovalEnd, Postponed: changes.postponed, complete: desired.resolve,
+		withFacts: desired.withFacts}
 	p.Limited, p.Within, p.Waiting = desired.limit, desired.within, changes.waiting
 	p.Held, p.Later = desired.holds, changes.later
 	if only != nil {
@@ -69,7 +70,7 @@ func (c *Cache) desire(s site.Site, applied Applied, yields yields) (*desired, i
 }
 
 // Desired returns the configuration tasks of every node that is in a group, in the order of execution. These tasks can
-// drift: a task that is not remembered (persist = false), that waits for the value of a callback, or of which services
+// drift: a task that is not remembered (persist = false), that waits for the value of a callback or for facts, or of which services
 // want unequal forms since one of them was rolled back, is left out. A
 // task has all its requirements and no action. A node without tasks has an empty list. When anything is invalid
 // the map is nil. The lists belong to the caller; what their tasks point to is shared.
@@ -137,7 +138,7 @@ func (c *Cache) Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 	for node, l := range d.wanted {
 		tasks := make([]task.Task, 0, len(l.tasks))
 		for _, t := range l.tasks {
-			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) || l.disputed[t.Resource.ID()] {
+			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) || l.disputed[t.Resource.ID()] || len(t.Facts) > 0 {
 				continue
 			}
 			t.Node = node

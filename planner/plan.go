@@ -54,7 +54,8 @@ type Plan struct {
 	// Stays is what the services of [Cache.MakeFor] share with others. It is not part of the digest.
 	Stays []Stay
 
-	complete completer
+	complete  completer
+	withFacts func(t task.Task, found *resource.Facts) (task.Task, error)
 }
 
 // completer completes a task with the values that callbacks returned.
@@ -70,6 +71,17 @@ func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task
 		return t, nil
 	}
 	return p.complete(t, values)
+}
+
+// WithFacts completes the task of a file whose template reads facts with those that its node says in the run; found is
+// nil where it has not said them yet, and the error [ErrNoFacts] then. Where the plan was made with facts that are not
+// what the node says now, the error names the first of those that the template reads. Other tasks are returned
+// unchanged. It may be called for many tasks at once.
+func (p *Plan) WithFacts(t task.Task, found *resource.Facts) (task.Task, error) {
+	if p.withFacts == nil {
+		return t, nil
+	}
+	return p.withFacts(t, found)
 }
 
 // Group is a deployment group of the plan.

@@ -390,6 +390,9 @@ func remark(t task.Task) string {
 	if len(t.Pending) > 0 {
 		remarks = append(remarks, list(t.Pending)+" known in the run")
 	}
+	if len(t.Facts) > 0 {
+		remarks = append(remarks, "content known in the run, from "+list(t.Facts)+" of the node")
+	}
 	if unknown := t.Resource.Parameters.Unknown(); len(unknown) > 0 {
 		remarks = append(remarks, list(unknown)+" known after apply")
 	}

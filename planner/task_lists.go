@@ -110,7 +110,7 @@ func (b *desiredBuilder) makeTaskLists() {
 		for _, p := range b.similar(tasks[:brought], tasks[brought:]) {
 			found.add(p, k.nodes)
 		}
-		k.list = &taskList{details: load.Details, disputed: disputed}
+		k.list = &taskList{details: load.Details, disputed: disputed, templates: k.templates}
 		for _, a := range load.Again {
 			if id := load.Tasks[a.At].Resource.ID(); a.Detail != nil {
 				if k.list.again == nil {

@@ -1,9 +1,13 @@
 package planner
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -53,6 +57,12 @@ func (b *desiredBuilder) render(k *nodeSet, tasks []task.Task, found *nodeErrors
 		if !copied {
 			tasks, copied = slices.Clone(tasks), true
 		}
+		if text, ok := t.Resource.Parameters[schema.Template].(string); ok && len(b.templates.Facts(text)) > 0 {
+			if k.templates == nil {
+				k.templates = make(map[resource.ID]string)
+			}
+			k.templates[t.Resource.ID()] = text
+		}
 		tasks[i] = rendered
 	}
 	return tasks
@@ -63,6 +73,7 @@ func (d *desired) rendered(t task.Task, n site.Node) (task.Task, invalid.Errors)
 	if t.Digest == "" || !schema.HasTemplate(t.Resource) {
 		return t, nil
 	}
+	template := t.Resource.Parameters[schema.Template]
 	r, errs := d.templates.Render(t.Resource, d.site, n)
 	if len(errs) > 0 {
 		object, name, attribute := d.overrides.Giver(t, schema.Template)
@@ -74,6 +85,12 @@ func (d *desired) rendered(t task.Task, n site.Node) (task.Task, invalid.Errors)
 		return t, errs
 	}
 	t.Resource = r
+	if _, awaited := r.Parameters["content"].(refine.Awaited); awaited {
+		delete(r.Parameters, "content") // Render made the map
+		text, _ := template.(string)
+		t.Facts, t.Digest = d.templates.Facts(text), resource.SHA256("facts\n"+t.Digest)
+		return t, nil
+	}
 	if digest := resource.Digest(r); len(t.Pending) > 0 { // the digest of its task has the templates of an entity
 		t.Digest = resource.SHA256(t.Digest + digest)
 	} else {
@@ -81,3 +98,39 @@ func (d *desired) rendered(t task.Task, n site.Node) (task.Task, invalid.Errors)
 	}
 	return t, nil
 }
+
+// withFacts is [Plan.WithFacts].
+func (d *desired) withFacts(t task.Task, found *resource.Facts) (task.Task, error) {
+	l := d.wanted[t.Node]
+	if t.Kind != task.Config || t.Action == task.Remove || t.Action == task.Refresh || l == nil {
+		return t, nil
+	}
+	text, reads := l.templates[t.Resource.ID()]
+	if !reads {
+		return t, nil
+	}
+	if found == nil {
+		return t, ErrNoFacts
+	}
+	n, s := d.nodesByName[t.Node], d.site
+	if planned := s.Facts[t.Node]; planned != nil {
+		if differ := d.templates.FactsDiffer(text, planned, found); differ != "" {
+			return t, fmt.Errorf("facts changed since the plan: node %q: %s, and the content is made from it; plan again",
+				t.Node, differ)
+		}
+		return t, nil
+	}
+	r := t.Resource
+	r.Parameters = maps.Clone(r.Parameters)
+	r.Parameters[schema.Template] = text
+	s.Facts = map[string]*resource.Facts{t.Node: found}
+	made, errs := d.templates.Render(r, s, n)
+	if len(errs) > 0 {
+		return t, fmt.Errorf("its template on node %q, with the facts of the node: %s", t.Node, errs[0].Text())
+	}
+	t.Resource, t.Digest, t.Facts = made, resource.Digest(made), nil
+	return t, nil
+}
+
+// ErrNoFacts says that a task reads facts of a node that has not said them in the run.
+var ErrNoFacts = errors.New("its template reads facts, and the node has not said them")

@@ -97,7 +97,7 @@ func newLarge(tb testing.TB, nodes int) *large {
 func (l *large) settle(tb testing.TB) {
 	tb.Helper()
 	computed := map[string]bool{"run": true, "steps": true, "last_run_steps": true, "digest": true, "changed_nodes": true, "status": true, "group_status": true, "node_status": true, "drift": true, "unreachable": true,
-		"service_status": true, "service_values": true}
+		"service_status": true, "service_values": true, "node_facts": true}
 	defaults := map[string]tftypes.Value{"parallelism": tftypes.NewValue(tftypes.Number, 10), "parallel_groups": tftypes.NewValue(tftypes.Number, 1), "on_destroy": text("teardown")}
 	l.proposed = map[string]tftypes.Value{}
 	for name, v := range l.config {
@@ -124,7 +124,7 @@ func (l *large) settle(tb testing.TB) {
 	l.state["status"] = text("deployed")
 	l.state["node_status"] = tftypes.NewValue(l.deployment.AttributeTypes["node_status"], status)
 	l.state["group_status"] = tftypes.NewValue(l.deployment.AttributeTypes["group_status"], map[string]tftypes.Value{})
-	for _, name := range []string{"service_status", "service_values"} {
+	for _, name := range []string{"service_status", "service_values", "node_facts"} {
 		l.state[name] = tftypes.NewValue(l.deployment.AttributeTypes[name], map[string]tftypes.Value{})
 	}
 	l.state["last_run_steps"] = l.state["steps"]

@@ -229,6 +229,7 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"status":       shown(types.StringType, "`deployed`; `limited` when that is so as far as `limit` goes; `paused` when a group was left for a later apply because a batch is not approved, or its `maintenance` window is closed (`approval`); `degraded` when nodes or groups that are not critical failed and wait for the next apply; `failed` or `interrupted` after an apply that ended in an error."),
 			"group_status": shown(types.MapType{ElemType: types.StringType}, "Stage of each group after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`."),
 			"node_status":  shown(types.MapType{ElemType: types.StringType}, "Stage of each node after the last run: `NOT_STARTED`, `PREPARED`, `DEPLOYED` or `FAILED`; `NO_GROUP` of a node that is in no group."),
+			"node_facts":   factsAttribute(),
 			"service_status": schema.MapNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "The services of entities after the last run, by name. A service that is still being deleted is among them.",

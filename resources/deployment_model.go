@@ -55,6 +55,7 @@ type computedV1 struct {
 	Status        types.String `tfsdk:"status"`
 	GroupStatus   types.Map    `tfsdk:"group_status"`
 	NodeStatus    types.Map    `tfsdk:"node_status"`
+	NodeFacts     types.Map    `tfsdk:"node_facts"`
 	Drift         types.List   `tfsdk:"drift"`
 	Unreachable   types.List   `tfsdk:"unreachable"`
 	ServiceStatus types.Map    `tfsdk:"service_status"`
@@ -264,6 +265,7 @@ func (m *deploymentModelV1) setUnknown() {
 	m.ChangedNodes = types.MapUnknown(types.Int64Type)
 	m.GroupStatus, m.NodeStatus = types.MapUnknown(types.StringType), types.MapUnknown(types.StringType)
 	m.ServiceStatus, m.ServiceValues = types.MapUnknown(serviceStatusType), types.MapUnknown(serviceValuesType)
+	m.NodeFacts = types.MapUnknown(factsType)
 }
 
 // awaits says what becomes of the run that the prior state calls active: the apply waits for it.

@@ -26,6 +26,7 @@ func (m *deploymentModelV1) show(out engine.Outcome, prior *deploymentModelV1,
 	older values.Opaque) (diags diag.Diagnostics) {
 	m.Status = types.StringValue(string(out.Status))
 	m.NodeStatus, m.GroupStatus, m.Unreachable = stringMap(out.Nodes), stringMap(out.Groups), stringList(out.Unreachable)
+	m.NodeFacts = factsOf(out.State.Machines, m.Nodes, m.NodeFacts)
 	failed := out.Status == engine.Failed || out.Status == engine.Interrupted
 	if failed && prior != nil && !prior.Drift.IsNull() {
 		m.Drift = prior.Drift // what was not repaired is still there; the next refresh shows it

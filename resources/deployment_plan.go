@@ -168,6 +168,7 @@ func (m *deploymentModelV1) before(ctx context.Context, plan deploymentModelV1, 
 func (m *deploymentModelV1) setPlan(w *engine.Planned, prior *deploymentModelV1) {
 	m.setUnknown()
 	m.awaits(prior)
+	m.foreseeFacts(prior, w, w.Plan.ChangedNodes(), nil)
 	m.Digest = types.StringValue(w.Plan.Digest)
 	m.Drift = prior.driftOutside(w)
 	m.setServices(w.Services, w.Site.Values, w.Returning())
@@ -255,6 +256,9 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	}
 	diags.Append(d.missingFiles(w)...)
 	p := w.Part(lacks, past)
+	if !lacks.Nameless {
+		plan.foreseeFacts(prior, w, nil, &lacks)
+	}
 	switch ends := w.Site.Ends(); {
 	case ends && len(prior.drift()) > 0:
 		plan.Drift = types.ListUnknown(driftType) // whether it waits may depend on what is not known

@@ -92,6 +92,9 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 	state.setDrift(looked.Drift)
 	state.Unreachable = stringList(looked.Unreachable)
+	if !state.NodeFacts.IsNull() { // an earlier version wrote the state: the next run with work fills them in
+		state.NodeFacts = factsOf(looked.State.Machines, state.Nodes, types.MapUnknown(factsType))
+	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	past = looked.State
 	resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)

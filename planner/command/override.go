@@ -205,7 +205,7 @@ func describeOverridden(schemas map[string]resource.Schema, old *task.Task, t ta
 
 const (
 	hidden  = "(sensitive)"            // replaces a value that is not shown
-	awaited = "(known during the run)" // replaces a value that a callback of the run returns
+	awaited = "(known during the run)" // replaces a value that a callback of the run returns, or that is made from facts
 )
 
 // shown returns the parameters of a resource without the values of sensitive ones.
@@ -214,6 +214,9 @@ func shown(schema resource.Schema, t task.Task, secret bool) map[string]any {
 	maps.Copy(out, t.Resource.Parameters)
 	for _, name := range t.Pending {
 		out[name] = awaited
+	}
+	if len(t.Facts) > 0 {
+		out["content"] = awaited
 	}
 	for name := range out {
 		declared := slices.IndexFunc(schema.Parameters, func(p resource.Parameter) bool { return p.Name == name })

@@ -18,7 +18,7 @@ type Identity struct {
 	// Boot is the boot id of the running kernel. A sandbox, and some containers, have that of their host.
 	Boot string `json:"boot,omitempty"`
 	Root string `json:"root,omitempty"` // device and inode of the node's root directory: links lead to the same one
-	// Facts are what the machine is like; they do not say which one it is. nil: it has not told.
+	// Facts are what the machine is like; they do not say which one it is. nil: the node has not said it.
 	Facts *resource.Facts `json:"facts,omitempty"`
 }
 

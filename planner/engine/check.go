@@ -201,7 +201,7 @@ func (e *Engine) record(ctx context.Context, s site.Site, found Checked) error {
 // gets the services that are deployed.
 func desired(past State, s *site.Site, cache *Cache) (tasks map[string][]task.Task, errs string) {
 	s.Nodes = past.Reaching(s.Nodes)
-	s.Values = past.of(*s).Values
+	s.Values, s.Facts = past.of(*s).Values, factsOf(past.Machines)
 	transition, found := services.Unchanged(past.Services, *s)
 	*s = transition.Site()
 	tasks, more := cache.desired(*s)

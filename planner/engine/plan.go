@@ -86,6 +86,7 @@ func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, invali
 	p.Unsure = planner.Unsure(p.Left, past.Unsure, s.Nodes, past.apart)
 	p.machines = past.machinesOf(before, s.Nodes)
 	errs = append(errs, oneMachine(s.Nodes, p.machines)...)
+	p.Site.Facts = factsOf(p.machines)
 	p.keepMachines(past.Machines)
 	if o.CheckAll {
 		p.Applied = p.Applied.Unfinished()
@@ -141,7 +142,7 @@ func (p *Planned) Losses() planner.Losses {
 func (p *Planned) Since(before site.Site) {
 	var former planner.Former
 	if len(before.Overrides) > 0 || len(p.Losses().Removed) > 0 {
-		before.Values = p.Site.Values
+		before.Values, before.Facts = p.Site.Values, p.Site.Facts
 		former, _ = p.cache.formerOf(before)
 	}
 	p.Plan.Since(former, p.Applied)

@@ -173,6 +173,17 @@ func (s State) machinesOf(before, now []site.Node) map[string]converge.Identity 
 	return out
 }
 
+// factsOf returns what machines are like, by node, of those that said it.
+func factsOf(machines map[string]converge.Identity) map[string]*resource.Facts {
+	out := make(map[string]*resource.Facts, len(machines))
+	for node, id := range machines {
+		if id.Facts != nil {
+			out[node] = id.Facts
+		}
+	}
+	return out
+}
+
 // reached reports whether a run or refresh reached a node at the address that it has in the state.
 func (s State) reached(node string) bool {
 	_, seen := s.Machines[node]

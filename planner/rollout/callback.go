@@ -7,11 +7,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -125,14 +127,29 @@ func (d *driver) resolve(t task.Task, values Values) (task.Task, error) {
 	return resolved, nil
 }
 
-// resolveAll resolves all tasks of a session. One that may fail is left out when it cannot be resolved.
-func (d *driver) resolveAll(s *session) (warnings []string, err error) {
-	if d.Resolve == nil {
-		return nil, nil
+// withFacts gives a task the facts of its node that it reads. A node that has not said them in this run is asked.
+func (d *driver) withFacts(ctx context.Context, n site.Node, t task.Task) (task.Task, error) {
+	r, err := d.plan.WithFacts(t, d.Machines.facts(n.Name))
+	if errors.Is(err, planner.ErrNoFacts) {
+		if _, asked := d.askIdentity(ctx, n); asked != nil {
+			return t, asked
+		}
+		r, err = d.plan.WithFacts(t, d.Machines.facts(n.Name))
 	}
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", taskID(t), err)
+	}
+	return r, nil
+}
+
+// resolveAll resolves all tasks of a session. One that may fail is left out when it cannot be resolved.
+func (d *driver) resolveAll(ctx context.Context, s *session) (warnings []string, err error) {
 	tasks := make([]task.Task, 0, len(s.tasks))
 	for _, t := range s.tasks {
 		r, err := d.resolve(t, s.values)
+		if err == nil {
+			r, err = d.withFacts(ctx, s.node, r)
+		}
 		switch {
 		case err == nil:
 			tasks = append(tasks, r)

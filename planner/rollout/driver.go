@@ -343,7 +343,7 @@ func (d *driver) runs(ctx context.Context, s session) *sessionEnd {
 		return d.callback(ctx, s)
 	}
 	planned := len(s.tasks)
-	warnings, err := d.resolveAll(&s)
+	warnings, err := d.resolveAll(ctx, &s)
 	if err != nil {
 		return &sessionEnd{Err: err}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -109,6 +110,13 @@ func (m *Machines) record(node string, id converge.Identity, err error) {
 			m.duplicates[node], m.duplicates[other] = other, node
 		}
 	}
+}
+
+// facts returns what a node said in this apply of its machine; nil: it has not said it.
+func (m *Machines) facts(node string) *resource.Facts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen[node].Facts
 }
 
 // gaveUp takes down that a node did not answer in its time. One that refused the connection took none.

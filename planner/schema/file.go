@@ -35,7 +35,7 @@ func File() resource.Schema {
 			{Name: "content_base64", Kind: resource.String, Check: checkContentBase64,
 				Description: "The whole content in base64, for what is no text, as filebase64() gives it: at most 8 MiB once decoded."},
 			{Name: Template, Kind: resource.String,
-				Description: "HCL template that gives the whole content on each node, with `node` and `site` in scope, as `file(\"motd.tftpl\")` gives it: at most 64 KiB, its result at most 1 MiB. See \"Templates\" in the guide."},
+				Description: "HCL template that gives the whole content on each node, with `node`, `facts` and `site` in scope, as `file(\"motd.tftpl\")` gives it: at most 64 KiB, its result at most 1 MiB. See \"Templates\" in the guide."},
 			{Name: "source", Kind: resource.String, Check: checkSource,
 				Description: "Absolute path of a file on the node itself whose content is copied. A file of the controller is given as `content = file(...)`."},
 			{Name: "target", Kind: resource.String, Check: checkTarget,

@@ -27,6 +27,8 @@ type Site struct {
 	// Values are those that callbacks of earlier runs returned: service -> attribute with modifier r -> value. They are
 	// known.
 	Values map[string]map[string]any
+	// Facts are what nodes said of their machines, by node; a node that has not said it yet has none.
+	Facts map[string]*resource.Facts `json:",omitempty"`
 	// Partly says that there may be more nodes with something to do, because something is not known yet: a run that ends
 	// for approval may end at each batch that is not approved.
 	Partly bool

@@ -96,6 +96,9 @@ type Task struct {
 	// Pending are parameters whose values callbacks of the run have yet to return, sorted; they are missing in
 	// Resource, and Digest is that of what they are made from (litp.md 51).
 	Pending []string
+	// Facts are facts of the node that the content of a file is made from and that the node has not said yet, sorted; the
+	// content is missing in Resource then, and Digest is that of the template.
+	Facts []string
 }
 
 // Owners returns the services that bring the task, sorted; nil when none does.

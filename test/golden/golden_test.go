@@ -140,7 +140,7 @@ func TestNothingPlanned(t *testing.T) {
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	w := restored(t)
-	of := []string{"run", "digest", "steps", "last_run_steps", "changed_nodes"} // the run
+	of := []string{"run", "digest", "steps", "last_run_steps", "changed_nodes", "node_facts"} // the run
 	before, nodes := w.state(of...), w.tree()
 	w.write("nodes/cmp12/etc/motd", []byte("changed\n"), 0o644)
 	w.apply(0)
@@ -219,13 +219,13 @@ func (w *workspace) state(without ...string) string {
 }
 
 // dropAdded removes what a later slipway adds to the resources of a state, once and as null: attributes of rolling,
-// what a group does when its criteria cannot be met, what bounds a run, secrets, zones of nodes, and the run
-// that is active.
+// what a group does when its criteria cannot be met, what bounds a run, secrets, zones of nodes, the run
+// that is active, and the facts of nodes.
 // A deployment keeps what it has of them.
 func dropAdded(attributes any) {
 	of, _ := attributes.(map[string]any)
 	for _, name := range []string{"on_shortfall", "failure_budget", "freeze", "limit", "maintenance", "approval",
-		"approved_batches", "secrets_wo", "secrets_version", "zone", "active_run"} {
+		"approved_batches", "secrets_wo", "secrets_version", "zone", "active_run", "node_facts"} {
 		if value, there := of[name]; there && value == nil {
 			delete(of, name)
 		}

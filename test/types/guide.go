@@ -104,7 +104,7 @@ data = /srv/db
 password = ${secrets.app_password}
 ` + "```" + `
 
-- In scope are ` + "`" + `node` + "`" + ` (` + "`" + `name` + "`" + `, ` + "`" + `address` + "`" + `, ` + "`" + `rack` + "`" + `, ` + "`" + `tags` + "`" + `, ` + "`" + `labels` + "`" + `, ` + "`" + `roles` + "`" + `), ` + "`" + `site.name` + "`" + `, and the [secrets](security.md) of the deployment. A secret stands by itself, as above: no function,
+- In scope are ` + "`" + `node` + "`" + ` (` + "`" + `name` + "`" + `, ` + "`" + `address` + "`" + `, ` + "`" + `rack` + "`" + `, ` + "`" + `tags` + "`" + `, ` + "`" + `labels` + "`" + `, ` + "`" + `roles` + "`" + `), ` + "`" + `site.name` + "`" + `, the ` + "`" + `facts` + "`" + ` of the node (below), and the [secrets](security.md) of the deployment. A secret stands by itself, as above: no function,
   condition or loop can read it, because it is put in when the file is sent to its node.
 - The functions are Terraform's, without those that read files, the time or anything else from outside: ` + "`" + `join` + "`" + `, ` + "`" + `format` + "`" + `, ` + "`" + `jsonencode` + "`" + `, ` + "`" + `yamlencode` + "`" + `, ` + "`" + `indent` + "`" + `, ` + "`" + `lookup` + "`" + `, ` + "`" + `cidrhost` + "`" + ` and so on.
 - Values of Terraform come through ` + "`" + `templatefile()` + "`" + `, which evaluates everything that is not escaped: what slipway is to evaluate is then written ` + "`" + `$${node.name}` + "`" + ` and ` + "`" + `%%%%{ if ... }` + "`" + `. A template in quotes in the configuration itself needs the same escapes.
@@ -112,7 +112,37 @@ password = ${secrets.app_password}
 - The plan has the content: nodes whose content comes out the same are not changed, whatever changed in the template, and the same text as ` + "`" + `content` + "`" + ` is the same file. While something is unknown that a template
   reads, the content is unknown on that node only.
 - An error of a template is one of the plan, with line and column. A template has at most 64 KiB, its result at most 1 MiB.
-- In tasks of entities each parameter is a template already, with more in scope: see [Catalog](catalog.md).
+- In tasks of entities each parameter is a template already, with more in scope, and without facts: see [Catalog](catalog.md).
+
+### Facts
+
+` + "`" + `facts` + "`" + ` is what a node says of its machine, by the names of Puppet and Ansible:
+
+` + "```" + `
+# limits.tftpl
+workers = ${facts.cpus * 2}
+cache   = ${floor(facts.memory_mib / 4)}M
+bind    = ${facts.default_address != null ? facts.default_address : node.address}
+%%{ if facts.os.family == "RedHat" ~}
+user    = nginx
+%%{ endif ~}
+` + "```" + `
+
+| fact | what it is |
+|---|---|
+| ` + "`" + `os.family` + "`" + `, ` + "`" + `os.name` + "`" + `, ` + "`" + `os.release` + "`" + `, ` + "`" + `os.codename` + "`" + ` | ` + "`" + `Debian` + "`" + `, ` + "`" + `Ubuntu` + "`" + `, ` + "`" + `24.04` + "`" + `, ` + "`" + `noble` + "`" + ` |
+| ` + "`" + `architecture` + "`" + ` | ` + "`" + `x86_64` + "`" + `, ` + "`" + `aarch64` + "`" + ` |
+| ` + "`" + `cpus` + "`" + `, ` + "`" + `memory_mib` + "`" + ` | processors that are online, and all memory |
+| ` + "`" + `hostname` + "`" + `, ` + "`" + `fqdn` + "`" + ` | the second as the hosts file of the node has it |
+| ` + "`" + `virtual` + "`" + `, ` + "`" + `virtualization` + "`" + ` | true in a virtual machine or container, and its kind as systemd-detect-virt names it |
+| ` + "`" + `default_interface` + "`" + `, ` + "`" + `default_address` + "`" + ` | of the default route |
+| ` + "`" + `interfaces` + "`" + ` | by name: ` + "`" + `mac` + "`" + `, and ` + "`" + `addresses` + "`" + ` of global scope that are not temporary; without the loopback interface and virtual ones without an address |
+
+- What a node does not have, such as a default route, is null. Null in a text is an error of the plan that names the nodes; ask for it, as above.
+- Facts come with each look at a node, also at a folder, which has those of its machine and the os-release in it. They are kept in the state and shown in ` + "`" + `node_facts` + "`" + ` of the deployment; a refresh finds them anew.
+- Before slipway has seen a node, the plan shows ` + "`" + `content known in the run` + "`" + ` with the facts that the template reads, and the run makes the content once the node has said them. A mistake that only they show fails the node then.
+- A changed fact changes only files whose content comes out differently. Where a fact that a template reads is not what it was in the plan, the run fails the node before it touches the files: ` + "`" + `facts changed since the plan` + "`" + `; plan again. With ` + "`" + `drift_detection = "off"` + "`" + `, facts are those that the last run saw.
+- Facts consist of letters, digits, spaces and ` + "`" + `._:+@-` + "`" + `. What else a node says is left out.
 
 `
 

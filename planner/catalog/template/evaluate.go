@@ -181,6 +181,12 @@ func withNearestKey(d *hcl.Diagnostic) *hcl.Diagnostic {
 	for i := 1; i < len(e.Traversal); i++ {
 		of, diagnostics := e.Traversal[:i].TraverseAbs(d.EvalContext)
 		key, is := e.Traversal[i].(hcl.TraverseAttr)
+		if is && !diagnostics.HasErrors() && of.Type().IsObjectType() && !of.Type().HasAttribute(key.Name) {
+			near := *d
+			near.Detail = fmt.Sprintf("there is no %q here", key.Name) +
+				resource.Choices(key.Name, slices.Sorted(maps.Keys(of.Type().AttributeTypes())))
+			return &near
+		}
 		if !is || diagnostics.HasErrors() || !of.Type().IsMapType() || of.IsMarked() || !of.IsKnown() || of.IsNull() ||
 			of.HasIndex(cty.StringVal(key.Name)).True() {
 			continue

@@ -12,11 +12,11 @@ import (
 // secretsVariable is what the name of a secret of the deployment follows in a template.
 const secretsVariable = "secrets"
 
-// ParseForNode parses a template of inline configuration: it reads the node and the site, must give a text, and knows
+// ParseForNode parses a template of inline configuration: it reads the node, its facts and the site, must give a text, and knows
 // no service. It reports what [Compile] does. The error is of type [invalid.Errors].
 func ParseForNode(text string) (*Template, error) {
-	c := compiler{names: map[string][]string{"node": nodeNames, "site": {"name"}},
-		scopes: map[bool]Scope{false: unknownNode()}}
+	c := compiler{names: map[string][]string{"node": nodeNames, "site": {"name"}, factsVariable: factNames},
+		scopes: map[bool]Scope{false: unknownNode().with(factsVariable, cty.UnknownVal(factsType))}}
 	t := &Template{} // of an empty text
 	if text != "" {
 		t = c.text("", text)
@@ -25,12 +25,40 @@ func ParseForNode(text string) (*Template, error) {
 		return nil, c.errs
 	}
 	t.nodeReads = c.nodeReads
+	for _, read := range t.reads {
+		if read.RootName() == factsVariable {
+			t.factReads = append(t.factReads, pathOf(read))
+		}
+	}
 	return t, nil
 }
 
 // NodeReads returns the attributes of the node that a template of [ParseForNode] reads, "" where it reads the node as a
 // whole, each as often as it is read; it is nil for a template that reads nothing of it.
 func (t *Template) NodeReads() []string { return t.nodeReads }
+
+// FactReads returns the facts that a template of [ParseForNode] reads: the names below `facts`, as far as the template
+// itself says them, each as often as it is read.
+func (t *Template) FactReads() [][]string { return t.factReads }
+
+// pathOf returns the names that follow the first one of what is read.
+func pathOf(read hcl.Traversal) []string {
+	var out []string
+	for _, step := range read[1:] {
+		switch step := step.(type) {
+		case hcl.TraverseAttr:
+			out = append(out, step.Name)
+		case hcl.TraverseIndex:
+			if step.Key.Type() != cty.String {
+				return out
+			}
+			out = append(out, step.Key.AsString())
+		default:
+			return out
+		}
+	}
+	return out
+}
 
 // SiteScope is the scope of a template of [ParseForNode] before [Scope.WithNode].
 func SiteScope(siteName string) Scope {

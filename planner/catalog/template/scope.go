@@ -9,7 +9,7 @@ import (
 )
 
 // Variables are the names that a template can read.
-func Variables() []string { return []string{"self", "node", "service", "site", "each"} }
+func Variables() []string { return []string{"self", "node", factsVariable, "service", "site", "each"} }
 
 // Scope is what a template can read. It is not changed once it is made, so that one scope serves many evaluations.
 type Scope struct{ variables map[string]cty.Value }

@@ -31,6 +31,7 @@ type Template struct {
 	expression hclsyntax.Expression // nil: the text is the result
 	reads      []hcl.Traversal      // what it reads of the scope
 	nodeReads  []string             // see [Template.NodeReads]
+	factReads  [][]string           // see [Template.FactReads]
 }
 
 // Parse reads a template. The error is of type [invalid.Errors].
