@@ -241,10 +241,14 @@ func defaultInterface(read func(path string) string) string {
 			}
 		}
 	}
-	look("/proc/net/route", 0, 3, 6, 10, func(w []string) bool { return len(w) > 7 && w[1] == "00000000" && w[7] == "00000000" })
+	look("/proc/net/route", 0, 3, 6, 10, func(w []string) bool {
+		return len(w) > 7 && w[1] == "00000000" && w[7] == "00000000"
+	})
 	if best == "" {
 		zero := strings.Repeat("0", 32)
-		look("/proc/net/ipv6_route", 9, 8, 5, 16, func(w []string) bool { return w[0] == zero && w[1] == "00" && w[9] != "lo" })
+		look("/proc/net/ipv6_route", 9, 8, 5, 16, func(w []string) bool {
+			return w[0] == zero && w[1] == "00" && w[9] != "lo"
+		})
 	}
 	return best
 }

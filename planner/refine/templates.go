@@ -168,9 +168,9 @@ func listOf(texts []string) []any {
 type Awaited struct{}
 
 // Render returns a file with the content that its template gives on a node of the site, in place of the template; any
-// other resource stays. The content is unknown where the template, or what it reads of the node, is, and [Awaited] where
-// that is true of facts only. The errors are
-// about the template, and do not quote it where the resource is sensitive.
+// other resource stays. The content is unknown where the template, or what it reads of the node, is, and [Awaited]
+// where that is true of facts only. The errors are about the template, and do not quote it where the resource is
+// sensitive.
 func (t *Templates) Render(r resource.Resource, s site.Site, n site.Node) (resource.Resource, invalid.Errors) {
 	if !schema.HasTemplate(r) {
 		return r, nil

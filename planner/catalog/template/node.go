@@ -12,8 +12,8 @@ import (
 // secretsVariable is what the name of a secret of the deployment follows in a template.
 const secretsVariable = "secrets"
 
-// ParseForNode parses a template of inline configuration: it reads the node, its facts and the site, must give a text, and knows
-// no service. It reports what [Compile] does. The error is of type [invalid.Errors].
+// ParseForNode parses a template of inline configuration: it reads the node, its facts and the site, must give a text,
+// and knows no service. It reports what [Compile] does. The error is of type [invalid.Errors].
 func ParseForNode(text string) (*Template, error) {
 	c := compiler{names: map[string][]string{"node": nodeNames, "site": {"name"}, factsVariable: factNames},
 		scopes: map[bool]Scope{false: unknownNode().with(factsVariable, cty.UnknownVal(factsType))}}
