@@ -269,7 +269,7 @@ func (w *workspace) private(text string) map[string]any {
 		machines, _ := kept["machines"].(map[string]any)
 		for _, m := range machines {
 			machine := m.(map[string]any)
-			for _, k := range []string{"machine", "boot", "root"} {
+			for _, k := range []string{"machine", "boot", "root", "facts"} {
 				delete(machine, k)
 			}
 		}
