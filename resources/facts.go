@@ -47,11 +47,18 @@ func factsAttribute() schema.MapNestedAttribute {
 }
 
 // factsType is the type of the facts of a node.
-var factsType = types.ObjectType{AttrTypes: factsAttribute().NestedObject.Type().(types.ObjectType).AttrTypes}
+var factsType = objectOf(factsAttribute().NestedObject.Type())
+
+func objectOf(t attr.Type) types.ObjectType {
+	object, _ := t.(types.ObjectType) // that of a nested object is one
+	return object
+}
 
 // foreseeFacts plans the facts of nodes: those that are known stay, those of the nodes that the run works on are found
-// out, and the others stay null. works is sorted. Where lacks says what is not known yet, work may be done on each node.
-func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Planned, works []string, lacks *site.Lacking) {
+// out, and the others stay null. works is sorted. Where lacks says what is not known yet, work may be done on each
+// node.
+func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Planned, works []string,
+	lacks *site.Lacking) {
 	if prior == nil || prior.NodeFacts.IsNull() || prior.Nodes.IsNull() {
 		return
 	}
@@ -107,20 +114,23 @@ func factsOf(machines map[string]converge.Identity, nodes values.Opaque, planned
 func factValue(typ attr.Type, plain any) attr.Value {
 	switch typ := typ.(type) {
 	case types.ObjectType:
-		members, out := plain.(map[string]any), map[string]attr.Value{}
+		members, _ := plain.(map[string]any) // as Plain gives it, like the others
+		out := map[string]attr.Value{}
 		for name, of := range typ.AttrTypes {
 			out[name] = factValue(of, members[name])
 		}
 		return types.ObjectValueMust(typ.AttrTypes, out)
 	case types.MapType:
 		out := map[string]attr.Value{}
-		for name, v := range plain.(map[string]any) {
+		members, _ := plain.(map[string]any)
+		for name, v := range members {
 			out[name] = factValue(typ.ElemType, v)
 		}
 		return types.MapValueMust(typ.ElemType, out)
 	case types.ListType:
 		out := []attr.Value{}
-		for _, v := range plain.([]any) {
+		members, _ := plain.([]any)
+		for _, v := range members {
 			out = append(out, factValue(typ.ElemType, v))
 		}
 		return types.ListValueMust(typ.ElemType, out)
