@@ -72,7 +72,8 @@ func (c *Cache) desire(s site.Site, applied Applied, yields yields) (*desired, i
 // Desired returns the configuration tasks of every node that is in a group, in the order of execution. These tasks can
 // drift: a task that is not remembered (persist = false), that waits for the value of a callback or for facts, or of
 // which services want unequal forms since one of them was rolled back, is left out. A task has all its requirements and
-// no action. A node without tasks has an empty list. When anything is invalid the map is nil. The lists belong to the caller; what their tasks point to is shared.
+// no action. A node without tasks has an empty list. When anything is invalid the map is nil. The lists belong to the
+// caller; what their tasks point to is shared.
 func Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 	return (*Cache)(nil).Desired(s)
 }
