@@ -55,6 +55,7 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) invalid.E
 
 // editors are the types that manage a file, or a part of one, with the paths of these.
 var editors = map[string]func(resource.Resource) []string{
+	"apt_repository":     pathsOf(schema.AptFiles),
 	"file_line":          func(r resource.Resource) []string { return []string{r.Parameters.String("path")} },
 	"host":               func(resource.Resource) []string { return []string{"/etc/hosts"} },
 	"hostname":           pathsOf(schema.HostnameFiles),
@@ -64,6 +65,7 @@ var editors = map[string]func(resource.Resource) []string{
 	"ssh_authorized_key": func(r resource.Resource) []string { return []string{schema.KeysFile(r)} },
 	"systemd_unit":       pathsOf(schema.UnitFiles),
 	"timezone":           func(resource.Resource) []string { return []string{schema.TimezonePath} },
+	"yum_repository":     pathsOf(schema.YumFiles),
 }
 
 // pathsOf returns what gives the paths of the files of a type.

@@ -97,6 +97,8 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"hostname":  {"hostname", "web1", resource.Parameters{}, "/etc/hostname", "-"},
 		"module":    {"kernel_module", "dummy", resource.Parameters{}, "/etc/modules-load.d", "-"},
 		"unit":      {"systemd_unit", "a.service", resource.Parameters{"content": "[Service]\n"}, "/etc/systemd/system/a.service", "-"},
+		"apt":       {"apt_repository", "a", resource.Parameters{"location": "file:/x", "release": "./"}, "/etc/apt/sources.list.d", "-"},
+		"yum":       {"yum_repository", "a", resource.Parameters{"baseurl": "file:///x"}, "/etc/yum.repos.d", "-"},
 		"parameter": {"sysctl", "net.x", resource.Parameters{"value": "2"}, "/etc/sysctl.d", "-"},
 		"time zone": {"timezone", "UTC", resource.Parameters{}, "/etc/localtime", "-"},
 		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", dpkgStanza},

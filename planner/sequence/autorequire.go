@@ -49,6 +49,16 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		}
 		return users
 	},
+	"apt_repository": func(c *nodeTasks, r resource.Resource) []int {
+		return collect(c.fileOrDirectoryOf(schema.AptSource(r)), c.fileOrDirectoryOf(r.Parameters.String("keyring")))
+	},
+	"package": func(c *nodeTasks, _ resource.Resource) []int {
+		any := func(resource.Resource) bool { return true }
+		return append(c.ofType("apt_repository", any), c.ofType("yum_repository", any)...)
+	},
+	"yum_repository": func(c *nodeTasks, r resource.Resource) []int {
+		return collect(c.fileOrDirectoryOf(schema.YumRepoFile(r)))
+	},
 	"cron": func(c *nodeTasks, r resource.Resource) []int { return collect(c.user(r, "user")) },
 	"exec": func(c *nodeTasks, r resource.Resource) []int {
 		cwd := r.Parameters.String("cwd")
@@ -82,8 +92,14 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 
 // ofType returns the resources of a type for which is holds.
 func (c *nodeTasks) ofType(typ string, is func(resource.Resource) bool) (found []int) {
-	for i, t := range c.tasks {
-		if t.Resource.Type == typ && is(t.Resource) {
+	if c.types == nil {
+		c.types = make(map[string][]int)
+		for i, t := range c.tasks {
+			c.types[t.Resource.Type] = append(c.types[t.Resource.Type], i)
+		}
+	}
+	for _, i := range c.types[typ] {
+		if is(c.tasks[i].Resource) {
 			found = append(found, i)
 		}
 	}

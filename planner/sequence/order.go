@@ -112,6 +112,7 @@ type nodeTasks struct {
 	buffer   []resource.ID       // for what the tasks require and notify, see ids
 	files    map[string]int      // path -> task; made when first asked for
 	leaving  []int               // users; made when first asked for
+	types    map[string][]int    // by type; made when first asked for
 	mounts   map[string]int      // mount point -> task; made when first asked for
 	accounts map[resource.ID]int // user[name] or group[name] -> task; made when first asked for
 }

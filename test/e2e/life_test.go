@@ -33,6 +33,7 @@ resource "slipway_service" "everything" {
     host        = { db = { ip = "192.0.2.7", host_aliases = ["db.example"] } }
     ini_setting = { answer = { path = "/etc/answer.ini", section = "deep", setting = "thought", value = "42" } }
     ssh_authorized_key = { "pilot@home" = { user = "pilot", type = "ed25519", key = "AAAAC3NzaC1lZDI1NTE5AAAAIGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh", options = ["restrict"] } }
+    apt_repository = { again = { location = "file:/srv/apt", release = "./", allow_unsigned = true } }
     hostname    = { "pilot.example" = {} }
     systemd_unit = {
       "hello.service" = { content = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n" }
@@ -59,6 +60,7 @@ var tampering = map[string]string{
 	"host[db]":                               "sed -i /db.example/d /etc/hosts",
 	"ini_setting[answer]":                    "sed -i s/42/41/ /etc/answer.ini",
 	"ssh_authorized_key[pilot@home]":         "sed -i s/restrict/pty/ /home/pilot/.ssh/authorized_keys",
+	"apt_repository[again]":                  "sed -i s/Trusted/Untrusted/ /etc/apt/sources.list.d/again.sources",
 	"hostname[pilot.example]":                "hostname other",
 	"systemd_unit[hello.service]":            "echo '# by hand' >>/etc/systemd/system/hello.service",
 	"systemd_unit[nginx limits]":             "rm -r /etc/systemd/system/nginx.service.d",

@@ -8,6 +8,11 @@ service = { chrony = { ensure = "running", enable = true, subscribe = ["file[/et
 
 // examples holds an entry of a configuration for each type. The package's tests plan each of them.
 var examples = map[string]string{
+	"apt_repository": `apt_repository = {
+  example = { location = "https://deb.example.com/debian", release = "bookworm", repos = ["main", "extra"], keyring = "/usr/share/keyrings/example.gpg" }
+}
+package = { example-agent = {} }
+`,
 	"cron": `cron = {
   rotate = { command = "/usr/local/sbin/rotate", user = "root", hour = 4, minute = 30 }
   hourly = { command = "/usr/local/sbin/collect", special = "hourly" }
@@ -89,6 +94,10 @@ service = { app = { ensure = "running", enable = true, subscribe = ["systemd_uni
 	"user": `group = { app = { system = true } }
 user = {
   app = { gid = "app", groups = ["adm"], home = "/srv/app", managehome = true, shell = "/usr/sbin/nologin", system = true }
+}
+`,
+	"yum_repository": `yum_repository = {
+  example = { descr = "Example", baseurl = "https://rpm.example.com/el9/$basearch", gpgcheck = true, gpgkey = "https://rpm.example.com/key.asc" }
 }
 `,
 }

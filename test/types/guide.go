@@ -52,7 +52,7 @@ in between, but for what the last column names. From then on the parameter is le
 | ` + "`ssh_authorized_key`" + ` | ` + "`options`" + ` | no options | |
 | ` + "`mount`" + ` | ` + "`fstype`" + `, ` + "`options`" + `, ` + "`dump`" + `, ` + "`pass`" + `, and with ` + "`ensure = \"present\"`" + ` whether it is mounted | the defaults of fstab | |
 | ` + "`package`" + ` | | | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
-| ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`systemd_unit`" + `, ` + "`hostname`" + `, ` + "`kernel_module`" + `, ` + "`timezone`" + `, ` + "`ini_setting`" + `, ` + "`file_line`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
+| ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`apt_repository`" + `, ` + "`yum_repository`" + `, ` + "`systemd_unit`" + `, ` + "`hostname`" + `, ` + "`kernel_module`" + `, ` + "`timezone`" + `, ` + "`ini_setting`" + `, ` + "`file_line`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
 
 ## One object under two names
 
@@ -72,6 +72,7 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `service` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `, with or without ` + "`" + `.service` + "`" + ` | a unit's other names |
 | ` + "`" + `ssh_authorized_key` + "`" + ` | two titles with one ` + "`" + `name` + "`" + ` and ` + "`" + `user` + "`" + `, or ` + "`" + `target` + "`" + ` | the file of a ` + "`" + `user` + "`" + ` given as ` + "`" + `target` + "`" + `; links in the path, also the file itself |
 | ` + "`" + `sysctl` + "`" + ` | ` + "`" + `net.ipv4.ip_forward` + "`" + ` and ` + "`" + `net/ipv4/ip_forward` + "`" + ` | |
+| ` + "`" + `apt_repository` + "`" + `, ` + "`" + `yum_repository` + "`" + ` | a repository is known by its title: one that is in two files is two for apt and dnf, too | |
 | ` + "`" + `systemd_unit` + "`" + ` | two titles with one ` + "`" + `unit` + "`" + ` and ` + "`" + `filename` + "`" + ` | |
 | ` + "`" + `kernel_module` + "`" + ` | ` + "`" + `br-netfilter` + "`" + ` and ` + "`" + `br_netfilter` + "`" + ` | |
 | ` + "`" + `hostname` + "`" + ` | any two titles: a node has one name | |

@@ -27,7 +27,7 @@ type filesKind struct {
 	files  func(resource.Resource) []resource.Resource // at least one; which ones depends on the aim only
 	live   *liveState                                  // what the node has besides the files; optional
 	// read makes the node read the files after they were written; optional. When it fails, they are put back.
-	read func(ctx context.Context, s *Session) error
+	read func(ctx context.Context, s *Session, r resource.Resource) error
 }
 
 // liveState is what a running node has, besides files. Undo brings it back.
@@ -40,9 +40,11 @@ type liveState struct {
 }
 
 var filesTypes = map[string]filesKind{
-	"hostname":      {schema.Hostname, schema.HostnameFiles, &liveHostname, nil},
-	"kernel_module": {schema.KernelModule, schema.ModuleFiles, &liveModule, nil},
-	"systemd_unit":  {schema.SystemdUnit, schema.UnitFiles, &liveUnit, nil},
+	"apt_repository": {schema.AptRepository, schema.AptFiles, nil, fetchIndex},
+	"hostname":       {schema.Hostname, schema.HostnameFiles, &liveHostname, nil},
+	"kernel_module":  {schema.KernelModule, schema.ModuleFiles, &liveModule, nil},
+	"systemd_unit":   {schema.SystemdUnit, schema.UnitFiles, &liveUnit, nil},
+	"yum_repository": {schema.YumRepository, schema.YumFiles, nil, nil},
 }
 
 // filesBefore is what was there before slipway touched it.
@@ -194,7 +196,7 @@ func (filesType) Apply(ctx context.Context, s *Session, r resource.Resource) err
 		}
 	}
 	if kind.read != nil && s.Machine() && !schema.WantsAbsent(r) {
-		if err := kind.read(ctx, s); err != nil {
+		if err := kind.read(ctx, s, r); err != nil {
 			return errors.Join(fmt.Errorf("%w; the files are as they were before", err), was.putBack(s))
 		}
 	}
@@ -269,6 +271,21 @@ func (filesType) undo(ctx context.Context, s *Session, title string, b *filesBef
 		left = append(left, l.ensure(ctx, s, b.Object, b.Live))
 	}
 	return errors.Join(left...)
+}
+
+// fetchIndex fetches the index of one repository of apt, from wherever it is. What apt only warns of, as of a server
+// that does not answer, is an error here.
+func fetchIndex(ctx context.Context, s *Session, r resource.Resource) error {
+	if !r.Parameters.BoolOr("enabled", true) {
+		return nil
+	}
+	defer s.Forget()
+	err := aptUpdate(ctx, s, "-o", "Dir::Etc::sourcelist="+schema.AptSource(r), "-o", "Dir::Etc::sourceparts=-",
+		"-o", "APT::Get::List-Cleanup=0", "-o", "APT::Update::Error-Mode=any")
+	if err != nil {
+		err = fmt.Errorf("fetch the index of the repository: %w", err)
+	}
+	return err
 }
 
 // liveHostname is the name that the kernel has.

@@ -182,9 +182,9 @@ func aptMissing(ctx context.Context, s *Session, wants []packageWant, fresh bool
 	return errs, nil
 }
 
-// aptUpdate refreshes the index. Its lock is the one that apt does not wait for by itself.
-func aptUpdate(ctx context.Context, s *Session) error {
-	return runUnlocked(ctx, s, aptGet("update"), "Could not get lock")
+// aptUpdate refreshes the index, with options. Its lock is the one that apt does not wait for by itself.
+func aptUpdate(ctx context.Context, s *Session, options ...string) error {
+	return runUnlocked(ctx, s, aptGet(append([]string{"update"}, options...)...), "Could not get lock")
 }
 
 // runUnlocked runs a command that does not wait for a lock by itself, for up to two minutes again while it prints that

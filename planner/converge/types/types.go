@@ -2,6 +2,7 @@ package types
 
 // configuration is the table of all configuration resource types; planner/schema says what may be written of them.
 var configuration = map[string]Type{
+	"apt_repository":     filesType{name: "apt_repository"},
 	"cron":               cronType{},
 	"exec":               execType{},
 	"file":               fileType{},
@@ -19,4 +20,5 @@ var configuration = map[string]Type{
 	"systemd_unit":       filesType{name: "systemd_unit"},
 	"timezone":           timezoneType{},
 	"user":               userType{},
+	"yum_repository":     filesType{name: "yum_repository"},
 }
