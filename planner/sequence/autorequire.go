@@ -53,8 +53,8 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		return collect(c.fileOrDirectoryOf(schema.AptSource(r)), c.fileOrDirectoryOf(r.Parameters.String("keyring")))
 	},
 	"package": func(c *nodeTasks, _ resource.Resource) []int {
-		any := func(resource.Resource) bool { return true }
-		return append(c.ofType("apt_repository", any), c.ofType("yum_repository", any)...)
+		all := func(resource.Resource) bool { return true }
+		return append(c.ofType("apt_repository", all), c.ofType("yum_repository", all)...)
 	},
 	"yum_repository": func(c *nodeTasks, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(schema.YumRepoFile(r)))
