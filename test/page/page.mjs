@@ -1,5 +1,5 @@
 // A walk through the page while a run is at work: node page.mjs ADDRESS FOLDER. page_test.go starts it.
-import { check, inspect, launch, limit, open } from "./browser.mjs";
+import { check, inspect, keyboard, launch, limit, open } from "./browser.mjs";
 
 const [address, folder] = process.argv.slice(2);
 const base = address.slice(0, address.indexOf("#")), proof = address.slice(address.indexOf("#"));
@@ -65,6 +65,12 @@ await page.reload(); // the address without its proof, which the tab remembers
 check(!page.url().includes("decide="), "the proof stays in the address");
 const grid = await page.context().newPage();
 grid.setDefaultTimeout(limit);
+const said = []; // what the live region says while the page fills
+await grid.exposeFunction("heard", (text) => said.push(text));
+await grid.addInitScript(() => addEventListener("DOMContentLoaded", () => {
+  const region = document.querySelector("[role=status][aria-live=polite]");
+  if (region) new MutationObserver(() => globalThis.heard(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+}));
 await grid.goto(base + "runs/" + run);
 check(!(await form.getByLabel("Your token").isVisible()), "the token is asked for again");
 await form.getByLabel("Reason").fill("the canary is fine");
@@ -74,6 +80,7 @@ await page.getByText("Recorded: approve batch 1 of group compute").waitFor();
 await grid.waitForFunction(() => !document.getElementById("live") &&
   [...document.querySelectorAll("#grid tbody tr")].filter((r) => r.textContent.includes("cmp"))
     .every((r) => r.textContent.includes("DEPLOYED")), undefined, { timeout: limit });
+check(said.length > 0 && said.every((s) => / of 11 nodes finished/.test(s)), "what a screen reader says of the progress: " + said.join("; "));
 await grid.close();
 
 // Every page at both widths, light and dark.
@@ -91,13 +98,21 @@ for (const [width, height] of [[1280, 900], [390, 844]]) {
   }
 }
 
-// By keyboard: the first key leads past the navigation, and everything that can be pressed shows where the focus is.
+// By keyboard: the first key leads past the navigation, and each page is walked through from its start to its end.
 await page.goto(base + "runs/" + run);
 await page.keyboard.press("Tab");
 check(await page.evaluate(() => document.activeElement.className) === "skip", "the first key does not lead to the content");
 await page.keyboard.press("Enter");
 await page.keyboard.press("Tab");
 check(await page.evaluate(() => document.querySelector("main").contains(document.activeElement)), "the content is not reached by keyboard");
+for (const [width, height] of [[1280, 900], [390, 844]]) {
+  await page.setViewportSize({ width, height });
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(base + path);
+    await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; }); // what they hide is reached, too
+    console.log(`${name}, ${width} pixels: ${await keyboard(page, `${name}-${width}`, folder)} elements by keyboard`);
+  }
+}
 
 // Without script: the same grid.
 const plain = await open(browser, { javaScriptEnabled: false });
