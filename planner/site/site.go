@@ -66,7 +66,8 @@ type Connection struct {
 	// "strict" (default), "accept-new" (trust on first use, remembered in KnownHostsFile)
 	HostKeyPolicy  string        `key:"host_key_policy"`
 	Bastions       []Bastion     `key:"bastions"`
-	Sudo           *bool         `key:"sudo"` // become root through sudo
+	SSHConfig      *bool         `key:"ssh_config"` // what is not set comes from ~/.ssh/config
+	Sudo           *bool         `key:"sudo"`       // become root through sudo
 	SudoPassword   string        `key:"sudo_password,secret"`
 	ConnectTimeout time.Duration `key:"connect_timeout"`
 }
