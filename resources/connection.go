@@ -72,6 +72,8 @@ func ConnectionFields() []ConnectionField {
 		{Name: "bastions", Kind: BastionsField,
 			Description: "Chain of jump hosts: the first is reached from here, each next one through the one before, the node through the last. " +
 				"An empty list connects directly.", Form: "`user@host:port`, separated by commas; user and port may be left out"},
+		{Name: "ssh_config", Kind: FlagField, Default: "false",
+			Description: "Whether a node's address is a host of `~/.ssh/config` on the machine that connects, which then says what no attribute does: `HostName`, `User`, `Port`, `IdentityFile` and `ProxyJump`. Its `Include` and `Match` are not evaluated."},
 		{Name: "sudo", Kind: FlagField, Description: "Whether to become root through `sudo` after logging in.",
 			Default: "false"},
 		{Name: "sudo_password", Sensitive: true, Description: "Password for `sudo`.", strings: notEmpty},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kevinburke/ssh_config"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -93,6 +94,20 @@ func (s *sshReader) name(name string, at position) {
 	if !known && !strings.ContainsAny(name, "*?!") && len(s.names) <= maxSSH {
 		s.names = append(s.names, named{name, at})
 	}
+}
+
+// Way returns where a host is and how it is reached, as a configuration of OpenSSH says with HostName, User, Port,
+// IdentityFile and ProxyJump, or a ProxyCommand that means the same. Match (but for "all") and Include are not
+// evaluated. The error is of type [invalid.Errors], with file and line.
+func Way(config Source, host string) (address string, c site.Connection, err error) {
+	s := &sshReader{reader: &reader{reasons: make(map[invalid.Error]*shared)}}
+	s.read(config)
+	address, all := s.connection(host, host, nil)
+	if len(s.errs) > 0 {
+		return "", c, s.errs
+	}
+	c.User, c.Port, c.PrivateKeyFile, c.Bastions = all.User, all.Port, all.PrivateKeyFile, all.Bastions
+	return address, c, nil
 }
 
 // enroll makes the nodes.

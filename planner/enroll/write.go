@@ -180,7 +180,8 @@ func (w *writer) left(n site.Node) {
 	}{
 		{c.PrivateKey != "", "private_key", secret}, {c.Passphrase != "", "passphrase", secret},
 		{c.SudoPassword != "", "sudo_password", secret}, {c.Certificate != "", "certificate", unknown},
-		{c.Agent != nil, "agent", unknown}, {c.KnownHosts != nil, "known_hosts", unknown}, {c.Root != "", "root", unknown},
+		{c.Agent != nil, "agent", unknown},
+		{c.SSHConfig != nil, "ssh_config", "is what Ansible does anyway; it is left out"}, {c.KnownHosts != nil, "known_hosts", unknown}, {c.Root != "", "root", unknown},
 		{c.Transport == "ssh", "transport", "is what Ansible takes anyway; it is left out"},
 		{c.ConnectTimeout%time.Second != 0, "connect_timeout", "is rounded up to whole seconds"},
 	} {

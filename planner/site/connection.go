@@ -31,6 +31,7 @@ func (c Connection) Over(defaults Connection) Connection {
 	out.Port = cmp.Or(c.Port, defaults.Port)
 	out.KnownHostsFile = cmp.Or(c.KnownHostsFile, defaults.KnownHostsFile)
 	out.HostKeyPolicy = cmp.Or(c.HostKeyPolicy, defaults.HostKeyPolicy)
+	out.SSHConfig = cmp.Or(c.SSHConfig, defaults.SSHConfig)
 	out.Sudo = cmp.Or(c.Sudo, defaults.Sudo)
 	out.SudoPassword = cmp.Or(c.SudoPassword, defaults.SudoPassword)
 	out.ConnectTimeout = cmp.Or(c.ConnectTimeout, defaults.ConnectTimeout)
@@ -43,9 +44,13 @@ func (c Connection) Over(defaults Connection) Connection {
 	out.KnownHosts = slices.Clone(out.KnownHosts)
 	out.Bastions = slices.Clone(out.Bastions)
 	out.Agent = clonePointer(out.Agent)
+	out.SSHConfig = clonePointer(out.SSHConfig)
 	out.Sudo = clonePointer(out.Sudo)
 	return out
 }
+
+// SSHConfigFile is the user's configuration of OpenSSH, which a connection with ssh_config reads.
+const SSHConfigFile = "~/.ssh/config"
 
 // ConnectionFile is a file that a connection names, on the controller.
 type ConnectionFile struct {
@@ -67,6 +72,9 @@ func (c Connection) Files() (files []ConnectionFile) {
 	add("private_key_file", c.PrivateKeyFile)
 	if c.HostKeyPolicy != "accept-new" {
 		add("known_hosts_file", c.KnownHostsFile)
+	}
+	if c.SSHConfig != nil && *c.SSHConfig {
+		add("ssh_config", SSHConfigFile)
 	}
 	for i, b := range c.Bastions {
 		add(fmt.Sprintf("bastions[%d].private_key_file", i), b.PrivateKeyFile)

@@ -26,6 +26,8 @@ const (
 //
 // Keys are offered in this order: the certificate, the private key (text before file), the agent's. The agent at
 // SSH_AUTH_SOCK is used when Agent is true, or when Agent is unset and there is no private key.
+//
+// With SSHConfig, address is a host as the user's configuration of OpenSSH names it, and what c lacks comes from there.
 func Dial(ctx context.Context, c site.Connection, name, address string) (Conn, error) {
 	return standard.dial(ctx, c, name, address)
 }
@@ -60,6 +62,10 @@ func (r rules) dial(ctx context.Context, c site.Connection, name, address string
 	limit := c.ConnectTimeout
 	if limit <= 0 {
 		limit = DefaultConnectTimeout
+	}
+	address, c, err := completed(c, name, address)
+	if err != nil {
+		return nil, err
 	}
 	hops, err := route(c, name, address)
 	if err != nil {

@@ -97,9 +97,9 @@ Host *
 	t.Run("errors name file and line", func(t *testing.T) {
 		name := filepath.Join(home, ".ssh", "config")
 		for text, says := range map[string]string{
-			"Host web\n  Port 70000\n":                                       name + ":2:",
-			"Host web\n  ProxyJump web\n":                                    "is reached through itself",
-			"Host web\n  HostName 127.0.0.1\n\nHost x\n  =\n":                name + ":5",
+			"Host web\n  Port 70000\n":                                        name + ":2:",
+			"Host web\n  ProxyJump web\n":                                     "is reached through itself",
+			"Host web\n  Port 22\n  ProxyJump a@b:c\n":                        name + ":3:",
 			"Host web\n  IdentityFile ~/.ssh/missing\n  HostName 127.0.0.1\n": "missing",
 		} {
 			file("config", text)
