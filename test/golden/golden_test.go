@@ -219,8 +219,8 @@ func (w *workspace) state(without ...string) string {
 }
 
 // dropAdded removes what a later slipway adds to the resources of a state, once and as null: attributes of rolling,
-// what a group does when its criteria cannot be met, what bounds a run, secrets, zones of nodes, the run
-// that is active, and the facts of nodes.
+// what a group does when its criteria cannot be met, what bounds a run, secrets, zones of nodes, the run that is
+// active, the facts of nodes, and ssh_config of a node's connection.
 // A deployment keeps what it has of them.
 func dropAdded(attributes any) {
 	of, _ := attributes.(map[string]any)
@@ -235,6 +235,10 @@ func dropAdded(attributes any) {
 		if value, there := rolling[name]; there && value == nil {
 			delete(rolling, name)
 		}
+	}
+	connect, _ := of["connect"].(map[string]any)
+	if value, there := connect["ssh_config"]; there && value == nil {
+		delete(connect, "ssh_config")
 	}
 }
 
