@@ -46,6 +46,7 @@ func TestEnvironment(t *testing.T) {
 		{"SLIPWAY_BASTIONS", "@jump", site.Connection{}, "has no user before the @"},
 		{"SLIPWAY_BASTIONS", "jump:ssh", site.Connection{}, `"ssh" is not a port`},
 		{"SLIPWAY_BASTIONS", "[::1", site.Connection{}, "write an IPv6 address with a port as [address]:port"},
+		{"SLIPWAY_SSH_CONFIG", "true", site.Connection{SSHConfig: &yes}, ""},
 		{"SLIPWAY_SUDO", "true", site.Connection{Sudo: &yes}, ""},
 		{"SLIPWAY_SUDO_PASSWORD", "pw", site.Connection{SudoPassword: "pw"}, ""},
 		{"SLIPWAY_CONNECT_TIMEOUT", "10s", site.Connection{ConnectTimeout: 10 * time.Second}, ""},
