@@ -47,7 +47,7 @@ func TestASessionTakesTheNextManifest(t *testing.T) {
 	_ = link.waiting.session.Wait()
 	works(4)
 
-	failing := n.helpers(`read -r manifest; echo '{"summary":{"protocol":1,"facts":{},"ledger":{},"error":{"code":"locked","message":"no"}}}'; exit 1`)
+	failing := n.helpers(`read -r manifest; echo '{"summary":{"protocol":1,"ledger":{},"error":{"code":"locked","message":"no"}}}'; exit 1`)
 	other := n.on(n.conn)
 	_, err := n.limits.converge(t.Context(), other, n.connection, failing, manifest(), func(converge.Result) {})
 	refused(t, err, converge.CodeLocked, "no")

@@ -4,14 +4,14 @@
 # go, gzip, and sha256sum or shasum.
 set -eu
 source=github.com/slipway/terraform-provider-slipway/planner/converge/slipway-helper
-limit=5000000 # bytes of a helper, before compression
+limit=6000000 # bytes of a helper, before compression
 for platform in ${HELPER_PLATFORMS:-linux/amd64 linux/arm64}; do
 	helper=$1/helper-${platform%/*}-${platform#*/}
 	trap 'rm -f "$helper" "$helper.new"' EXIT
-	# No flags and no tuning of this machine: they would change the bytes. Without inlining, and with hashes in Go in place
-	# of assembly for each processor (purego), a helper is 6 % smaller; it waits for its node, not for the processor.
+	# No flags and no tuning of this machine: they would change the bytes. Without inlining, code of slipway is 4 % of a
+	# helper smaller; a helper waits for its node, not for the processor.
 	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} GOFLAGS='' GOAMD64=v1 GOARM64=v8.0 \
-		go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -tags purego -gcflags=all=-l \
+		go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -gcflags="${source%/converge/*}/...=-l" \
 		-o "$helper" "$source"
 	size=$(wc -c <"$helper")
 	if [ "$size" -gt "$limit" ]; then

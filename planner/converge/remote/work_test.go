@@ -18,7 +18,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/transport/sshtest"
 )
 
-const summary = `echo '{"summary":{"protocol":1,"facts":{"os":"linux","arch":"amd64"},"ledger":{}}}'`
+const summary = `echo '{"summary":{"protocol":1,"ledger":{}}}'`
 
 const result = `echo '{"result":{"id":"file[/a]","status":"changed","millis":1}}'`
 
@@ -31,9 +31,9 @@ func TestWhatHelpersSend(t *testing.T) {
 	}{
 		{"summary only", "read -r c\n" + summary, 0, "", nil},
 		{"status after the summary", "read -r c\n" + summary + "\nexit 7", 0, "", nil},
-		{"error without reading the manifest", `echo '{"summary":{"protocol":1,"facts":{"os":"linux","arch":"amd64"},"ledger":{},"error":{"code":"locked","message":"busy"}}}'`,
+		{"error without reading the manifest", `echo '{"summary":{"protocol":1,"ledger":{},"error":{"code":"locked","message":"busy"}}}'`,
 			0, converge.CodeLocked, []string{"busy"}},
-		{"other protocol", `echo '{"summary":{"protocol":2,"facts":{"os":"linux","arch":"amd64"},"ledger":{}}}'`, 0, converge.CodeProtocol, []string{"protocol 2"}},
+		{"other protocol", `echo '{"summary":{"protocol":2,"ledger":{}}}'`, 0, converge.CodeProtocol, []string{"protocol 2"}},
 		{"no summary", "read -r c\n" + result, 1, converge.CodeLost, []string{"without its summary"}},
 		{"nothing", "exit 0", 0, converge.CodeLost, []string{"unknown"}},
 		{"panic", "read -r c\n" + result + "\necho 'panic: oops' >&2; exit 2", 1, converge.CodeLost, []string{"status 2", "panic: oops"}},
@@ -45,19 +45,17 @@ func TestWhatHelpersSend(t *testing.T) {
 		{"two on a line", `echo '{"result":{"id":"a[b]"}} {"result":{"id":"a[b]"}}'`, 0, converge.CodeProtocol, []string{"something follows"}},
 		{"a stray line after the summary", "read -r c\n" + summary + "\n" + result + "; echo a job of a login script", 0, "", nil},
 		{"more results than items", "read -r c\n" + result + "\n" + result + "\n" + result + "\n" + summary, 2, converge.CodeProtocol, []string{"more than the 2 results"}},
-		{"more entries than a ledger holds", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"amd64\"},\"ledger\":{'; " +
+		{"more entries than a ledger holds", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"ledger\":{'; " +
 			"seq -s, -f '\"file[/%.0f]\":\"x\"' 1 90000 | tr -d '\\n'; echo '}}}'", 0, converge.CodeProtocol, []string{"more than 10000 resources", "was given up"}},
 		{"half a line", "read -r c\nprintf '{\"result\":'", 0, converge.CodeLost, nil},
 		{"endless line", "exec cat /dev/zero", 0, converge.CodeProtocol, []string{"a line of more than 262144 bytes", "was given up"}},
-		{"long facts", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"'; head -c 300 /dev/zero | tr '\\000' x; echo '\",\"arch\":\"\"},\"ledger\":{}}}'",
-			0, converge.CodeProtocol, []string{"a fact of more than 256 bytes"}},
-		{"long error", `printf '{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"busy'; ` +
+		{"long error", `printf '{"summary":{"protocol":1,"ledger":{},"error":{"code":"locked","message":"busy'; ` +
 			"head -c 200000 /dev/zero | tr '\\000' x; echo '\"}}}'", 0, converge.CodeProtocol, []string{"an error of more than 16384 bytes"}},
-		{"long reason of a guard", `printf '{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"put_back":{"site":"lon1","guard":"g","why":"'; ` +
+		{"long reason of a guard", `printf '{"summary":{"protocol":1,"ledger":{},"put_back":{"site":"lon1","guard":"g","why":"'; ` +
 			"head -c 200000 /dev/zero | tr '\\000' x; echo '\"}}}'", 0, converge.CodeProtocol, []string{"more of what it has put back than"}},
-		{"many resources put back", `printf '{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"put_back":{"site":"lon1","guard":"g","resources":['; ` +
+		{"many resources put back", `printf '{"summary":{"protocol":1,"ledger":{},"put_back":{"site":"lon1","guard":"g","resources":['; ` +
 			"seq -s, -f '\"file[/%0450.0f]\"' 1 9000 | tr -d '\\n'; echo ']}}}'", 0, converge.CodeProtocol, []string{"more of what it has put back than"}},
-		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"facts\":{\"os\":\"linux\",\"arch\":\"amd64\"},\"ledger\":{'; " +
+		{"long summary", "read -r c\nprintf '{\"summary\":{\"protocol\":1,\"ledger\":{'; " +
 			"seq -s, -f '\"file[/%0450.0f]\":\"x\"' 1 10000 | tr -d '\\n'; echo '}}}'", 0, "", nil},
 		{"long line", "read -r c\nprintf '{\"result\":{\"id\":\"a[b]\",\"status\":\"changed\",\"millis\":1,\"output\":\"'; head -c 900000 /dev/zero | tr '\\000' x; echo '\"}}'\n" + summary, 0, converge.CodeProtocol, []string{"a result of more than 262144 bytes"}},
 	} {
@@ -115,7 +113,7 @@ func TestWhatNodesSendDoesNotActOnTerminals(t *testing.T) {
 	if r := m.Result; r.Message != "[2Jm" || r.Output != "o\n" || r.Differences[0] != (types.Difference{Parameter: "p", Is: "i", Should: "s"}) {
 		t.Errorf("%+v", *r)
 	}
-	m, err = decode([]byte(`{"summary":{"protocol":1,"facts":{"os":"","arch":""},"ledger":{},"error":{"code":"locked","message":"\u001b]0;busy"}}}`))
+	m, err = decode([]byte(`{"summary":{"protocol":1,"ledger":{},"error":{"code":"locked","message":"\u001b]0;busy"}}}`))
 	if err != nil || m.Summary.Error.Message != "]0;busy" {
 		t.Errorf("%v, %q", err, m.Summary.Error)
 	}
