@@ -76,8 +76,8 @@ func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Pla
 		}
 	}
 	if lacks != nil {
-		for name := range lacks.Unknown() {
-			out[name] = types.ObjectUnknown(factsType.AttrTypes)
+		for _, n := range lacks.Absent { // of which the address may be another one
+			out[n.Name] = types.ObjectUnknown(factsType.AttrTypes)
 		}
 		for _, name := range lacks.Names {
 			out[name] = types.ObjectUnknown(factsType.AttrTypes)
