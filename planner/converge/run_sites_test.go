@@ -273,6 +273,36 @@ func TestWhatAnotherSiteStillHas(t *testing.T) {
 	}
 }
 
+// TestWhatALeavingSiteTakesAwayIsRefreshed: when a site leaves a daemon to another one and takes away what the daemon reads, the other one has the refresh
+// to do.
+func TestWhatALeavingSiteTakesAwayIsRefreshed(t *testing.T) {
+	conf, svc := item("plain[conf]", "value", "1").notifies("svc[s]"), item("svc[s]", "value", "up")
+	for name, leave := range map[string]Manifest{
+		"tear-down": {Mode: Apply, TearDown: true},
+		"removal":   {Mode: Apply, Items: []Item{removal("svc[s]"), removal("plain[conf]")}},
+	} {
+		for _, reads := range []bool{true, false} {
+			b := newBench(t)
+			one, want := svc, "svc[s] unchanged"
+			if reads {
+				one, want = svc.requires("plain[conf]"), "svc[s] differs"
+			}
+			b.converge(Apply, conf, one)
+			two := Manifest{Site: "two", Mode: Apply, Items: []Item{svc}}
+			b.session(t.Context(), two)
+			b.session(t.Context(), leave)
+			two.Mode = Check
+			results, _ := b.session(t.Context(), two)
+			t.Log(name, reads)
+			b.wantStatuses(results, want)
+			two.Mode = Apply
+			b.session(t.Context(), two)
+			results, _ = b.session(t.Context(), two)
+			b.wantStatuses(results, "svc[s] unchanged")
+		}
+	}
+}
+
 // TestSiteWhoseResourceIsNotFinished: what another site has begun and not finished is not shared before that, and what both have is repaired by either.
 func TestSiteWhoseResourceIsNotFinished(t *testing.T) {
 	b := newBench(t)
