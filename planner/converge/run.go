@@ -117,6 +117,7 @@ type session struct {
 	failed     map[resource.ID]bool // failed or skipped in this session
 	linked     map[object]bool      // to which links of this session gave another name (shared)
 	prefetched map[string]int       // type -> System.generation at its last Prefetch
+	left       []*ledger.Entry      // of what this session left to other sites
 	broken     error                // the ledger cannot be written: nothing more may be applied
 	tornDown   bool                 // nothing of the site is left
 	abandoned  bool                 // except that the node stays locked: nobody knows how to unlock it

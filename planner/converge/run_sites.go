@@ -65,6 +65,7 @@ func (x *session) leaveTo(j *operation, e *ledger.Entry, others []*ledger.Entry)
 	x.imageOfLedger(x.was(e.Key()))
 	gone := e.Key()
 	x.ledger.Change(ledger.Record{Drop: &gone})
+	x.left = append(x.left, e)
 	if err := x.note(); err != nil {
 		j.fail(fmt.Errorf("left to another site, but not recorded: %w", err))
 		return
@@ -76,6 +77,21 @@ func (x *session) leaveTo(j *operation, e *ledger.Entry, others []*ledger.Entry)
 		j.notice = fmt.Sprintf("it stays on the node for the sites %s, which have it, too", strings.Join(names, ", "))
 	}
 	j.finish(Unchanged)
+}
+
+// notifyOthers marks what this session left to other sites, and what required j, as owing a refresh there: a daemon that
+// stays reads its configuration again when j has gone.
+func (x *session) notifyOthers(j *operation) {
+	for _, e := range x.left {
+		if _, refreshes := x.types[e.Type].(types.Refresher); !refreshes || !slices.Contains(e.Requires, j.id) {
+			continue
+		}
+		for _, other := range x.ledger.OfOthers(e.Key()) {
+			if !x.ledger.IsPending(other.Key()) {
+				x.ledger.AddPending(other.Key())
+			}
+		}
+	}
 }
 
 // wantLimit bounds the value of a parameter in [ledger.Entry.Wants], in bytes. A longer one is there as its length and

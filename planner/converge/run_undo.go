@@ -40,6 +40,7 @@ func (x *session) remove(ctx context.Context, j *operation) {
 		return
 	}
 	x.notify(j)
+	x.notifyOthers(j)
 	if err := x.undo(ctx, j, e); err != nil {
 		j.fail(err)
 		return
