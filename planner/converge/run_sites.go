@@ -79,7 +79,7 @@ func (x *session) leaveTo(j *operation, e *ledger.Entry, others []*ledger.Entry)
 	j.finish(Unchanged)
 }
 
-// notifyOthers marks what this session left to other sites, and what required j, as owing a refresh there: a daemon that
+// notifyOthers marks what this session left to other sites and what required j as owing a refresh there: a daemon that
 // stays reads its configuration again when j has gone.
 func (x *session) notifyOthers(j *operation) {
 	for _, e := range x.left {
