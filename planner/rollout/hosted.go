@@ -97,7 +97,6 @@ func (d *driver) host(ctx context.Context) *run.Report {
 	}
 	close(h.over)
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if err == nil && h.end == nil {
 		err = errors.New("the machine was not driven to the end of the run")
 	}
@@ -108,17 +107,34 @@ func (d *driver) host(ctx context.Context) *run.Report {
 			h.end = &run.Report{Status: StatusFailed}
 		}
 	}
-	for id, s := range h.sessions { // sessions of an aborted run end soon
-		if !s.begun {
-			continue
-		}
-		select {
-		case <-s.ended:
-		case h.lost[id].again <- false:
-			<-s.ended
+	var begun []*hostedSession
+	for _, s := range h.sessions {
+		if s.begun {
+			begun = append(begun, s)
 		}
 	}
+	h.mu.Unlock()
+	for _, s := range begun { // those of an aborted run end soon
+		h.await(s)
+	}
 	return h.end
+}
+
+// await returns when a session of a run that is over has ended. One that is lost meanwhile is not tried again.
+func (h *Hosted) await(s *hostedSession) {
+	for {
+		h.mu.Lock()
+		again, changed := h.lost[s.ID].again, h.changed
+		h.mu.Unlock()
+		select {
+		case <-s.ended:
+			return
+		case again <- false:
+			<-s.ended
+			return
+		case <-changed:
+		}
+	}
 }
 
 // Program returns the program of the pass that is under way, what is known before its first event, and the parts of the

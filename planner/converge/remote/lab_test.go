@@ -72,7 +72,7 @@ func TestLabPrepare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if f := s.Identity.Facts; f == nil || f.OS.Name != "Debian" || f.DefaultAddress == "" {
+			if f := s.Identity.Facts; f == nil || f.OS.Name != "Debian" || len(f.Interfaces["eth0"].Addresses) == 0 {
 				t.Errorf("facts %+v", f)
 			}
 			t.Logf("%s, helper %s: %s", user, when, time.Since(start).Round(time.Millisecond))
