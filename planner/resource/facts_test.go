@@ -40,6 +40,6 @@ func TestFactsAreBounded(t *testing.T) {
 		t.Errorf("what is bounded is not:\n%s", diff)
 	}
 	if nobody := (*resource.Facts)(nil).Bounded(); nobody != nil {
-		t.Errorf("facts that were not told are %+v", nobody)
+		t.Errorf("unknown facts are %+v", nobody)
 	}
 }
