@@ -140,6 +140,15 @@ func TestApplyCheckDestroy(t *testing.T) {
 	s.has("a", "one")
 	s.expect(0, `no drift`, "", "check", site)
 
+	s.must(os.Remove(s.path("a", "etc/motd")))
+	s.must(os.MkdirAll(s.path("a", "etc/motd/in the way"), 0o700))
+	s.expect(statusDrift, `a +file\[/etc/motd\] +`, "", "check", site)
+	s.expect(statusFailed, `not empty|in the way|directory`, "", "apply", "--yes", site)
+	s.expect(statusDrift, `a +file\[/etc/motd\] +was begun and not finished`, "", "check", site)
+	s.must(os.RemoveAll(s.path("a", "etc/motd")))
+	s.expect(0, `deployed`, "", "apply", "--yes", site)
+	s.expect(0, `no drift`, "", "check", site)
+
 	s.must(os.Rename(s.path("b"), s.path("away")))
 	s.must(os.WriteFile(s.path("b"), nil, 0o600))
 	s.expect(statusFailed, `1 of 2 nodes could not be checked(?s:.*)no drift on 1 of 2 nodes, those`, "", "check", site)
