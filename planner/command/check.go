@@ -1,12 +1,15 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
@@ -19,7 +22,8 @@ func newCheck(f *runFlags) *cobra.Command {
 		Short: "Compare the nodes of a site with what is applied on them, and touch nothing",
 		Long: "Compare the nodes of a site with what apply left there, and list what differs. What the files describe and is not applied yet is no drift: see plan\n" +
 			"and apply.\n\n" + siteHelp + "\n\n" + stateHelp + "\n\n" +
-			"Exit status: 0 everything is as it was left; 1 the files are not valid, or not every node could be checked; 2 drift.",
+			"Exit status: 0 everything is as it was left; 1 the files are not valid, or not every node could be checked; 2 drift,\n" +
+			"or something that the last run began and did not finish.",
 		Args: files,
 	}
 	f.add(cmd)
@@ -54,9 +58,13 @@ func newCheck(f *runFlags) *cobra.Command {
 		if !found.Done {
 			return failedCheck(errors.New("drift was not checked"))
 		}
-		rows := make([][]string, len(found.Drift))
-		drift := make([]driftJSON, len(found.Drift))
-		for i, item := range found.Drift {
+		items := append(found.Drift, unfinished(found.State.Applied)...)
+		slices.SortFunc(items, func(a, b engine.DriftItem) int {
+			return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(string(a.Resource), string(b.Resource)))
+		})
+		rows := make([][]string, len(items))
+		drift := make([]driftJSON, len(items))
+		for i, item := range items {
 			line, _, _ := strings.Cut(item.Change, "\n")
 			rows[i] = []string{item.Node, string(item.Resource), line}
 			drift[i] = driftJSON{item.Node, string(item.Resource), item.Change}
@@ -98,6 +106,18 @@ type driftJSON struct {
 	Node     string `json:"node"`
 	Resource string `json:"resource"`
 	Change   string `json:"change"`
+}
+
+// unfinished returns what the last run began on nodes and did not finish: nobody knows in which form it is.
+func unfinished(applied planner.Applied) (out []engine.DriftItem) {
+	for node, resources := range applied {
+		for id, digest := range resources {
+			if digest == "" {
+				out = append(out, engine.DriftItem{Node: node, Resource: id, Change: "was begun and not finished"})
+			}
+		}
+	}
+	return out
 }
 
 // failedCheck gives an error status 1: 2 says that there is drift.

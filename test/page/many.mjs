@@ -26,6 +26,8 @@ for (let phase = phases / 2; phase <= phases; phase++) {
 await page.evaluate(() => performance.mark("updated"));
 await browser.stopTracing();
 await page.screenshot({ path: join(folder, "many-1280-light.png") });
+const said = await page.locator("[role=status][aria-live=polite]").textContent();
+check(/ of \d+ nodes finished/.test(said), "what a screen reader says of the progress: " + said);
 
 // The times are those of the processor in the thread, so that what else the machine does is not in them.
 const { traceEvents: events } = JSON.parse(readFileSync(file));
