@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,7 +36,7 @@ func watch(t *testing.T, dir string, m Manifest, after map[string]string) transc
 		return err
 	}
 	p := transcript{live: map[resource.ID]string{}, frames: map[resource.ID]int{}, results: map[resource.ID]Result{}}
-	m.Protocol, m.Site, m.Run, m.Mode = Protocol, "one", "r1", Apply
+	m.Protocol, m.Site, m.Run, m.Mode = Protocol, "one", "r1", cmp.Or(m.Mode, Apply)
 	runWith(t.Context(), b.Session, b.types, m, func(r Result) {
 		if r.Status != "printing" {
 			if _, twice := p.results[r.ID]; twice {
@@ -86,6 +87,15 @@ func TestWhatACommandPrintsComesWhileItRuns(t *testing.T) {
 	}
 	if r := p.results["exec[short]"]; r.Status != Changed || r.Output != "short\n" {
 		t.Errorf("result of a short command %+v", r)
+	}
+}
+
+// The health check of a batch runs in a session that changes nothing.
+func TestWhatAHealthCheckPrintsComesWhileItRuns(t *testing.T) {
+	dir := t.TempDir()
+	p := watch(t, dir, Manifest{Mode: Check, Health: &HealthCheck{Command: "echo starts\n" + until(dir, "health")}}, map[string]string{"starts": "health"})
+	if !strings.Contains(p.live["health check"], "starts\n") {
+		t.Errorf("%q came while it ran", p.live["health check"])
 	}
 }
 

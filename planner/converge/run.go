@@ -39,7 +39,7 @@ func runWith(
 		sys: s, types: types, manifest: c, emit: emit, index: map[resource.ID]int{}, failed: map[resource.ID]bool{},
 		prefetched: map[string]int{}, linked: map[object]bool{},
 	}
-	if x.applying() {
+	if x.applying() || c.Health != nil {
 		s.Live = &x.live
 		defer func() { s.Live = nil }()
 		defer x.live.End()
