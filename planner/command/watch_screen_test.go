@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -327,6 +328,32 @@ func TestWatchScreenKeepsWhatItHas(t *testing.T) {
 	if text := s.text(now); again == nil || !strings.Contains(text, "is tried again: context deadline exceeded") ||
 		!strings.Contains(text, "apt-get install failed") {
 		t.Errorf("got:\n%s", text)
+	}
+}
+
+// A group stands below the first one that it depends on, also when another group that depends on nothing lies between them. A run that ended is not
+// paused any more.
+func TestWatchTree(t *testing.T) {
+	v := newWatched(journal.Run{ID: "run-1", Status: journal.Running}, nil)
+	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "ntp", Nodes: 1}, {Name: "bad", Nodes: 1},
+		{Name: "control", DependsOn: []string{"ntp"}, Nodes: 1}, {Name: "afterbad", DependsOn: []string{"bad"}, Nodes: 1},
+		{Name: "compute", DependsOn: []string{"control"}, Nodes: 1}}})
+	groups, all := v.tallies()
+	var names []string
+	for _, line := range v.tree(groups, 80)[1:] {
+		name, _, _ := strings.Cut(ansi.Strip(line)[2:], " ░")
+		names = append(names, strings.TrimRight(name, " "))
+	}
+	if want := []string{"ntp", "  control", "    compute", "bad", "  afterbad"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	v.paused = true
+	for _, status := range []string{journal.Running, "degraded"} {
+		v.run.Status = status
+		head := strings.Join(v.head(time.Now(), groups, all, 80), "\n")
+		if says := strings.Contains(head, "paused"); says != (status == journal.Running) {
+			t.Errorf("%s: %s", status, head)
+		}
 	}
 }
 

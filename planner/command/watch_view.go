@@ -290,9 +290,9 @@ func (w *watched) head(now time.Time, groups map[string]tally, all tally, width 
 	} else if left := w.left(groups); left > 0 {
 		state += ", about " + short(left) + " left"
 	}
-	lines := []string{inBold.Render(title) + "  " + state, all.bar(min(40, max(10, width/4))) +
+	lines := []string{inBold.Render(title), state, all.bar(min(40, max(10, width/4))) +
 		fmt.Sprintf(" %d/%d nodes: %s", all.done(), all.total, all)}
-	if w.paused {
+	if w.paused && w.run.Status == journal.Running {
 		lines = append(lines, inYellow.Render("paused: nothing more is started; r resumes it"))
 	}
 	if g := w.waiting(); g != nil {
@@ -402,14 +402,31 @@ func (w *watched) tree(tallies map[string]tally, width int) (lines []string) {
 		}
 		return ansi.Truncate(text, 40, "…")
 	}
-	for _, g := range w.groups { // what a group depends on comes before it
-		for _, parent := range g.DependsOn {
-			depth[g.Name] = max(depth[g.Name], min(depth[parent]+1, 8))
-		}
+	var groups []*watchedGroup
+	below := map[string][]*watchedGroup{}
+	var add func(g *watchedGroup, deep int)
+	add = func(g *watchedGroup, deep int) {
+		depth[g.Name] = min(deep, 8)
 		wide = max(wide, ansi.StringWidth(label(g)))
+		groups = append(groups, g)
+		for _, child := range below[g.Name] {
+			add(child, deep+1)
+		}
+	}
+	var roots []*watchedGroup
+	seen := map[string]bool{}
+	for _, g := range w.groups { // what a group depends on comes before it
+		if seen[g.Name] = true; len(g.DependsOn) > 0 && seen[g.DependsOn[0]] {
+			below[g.DependsOn[0]] = append(below[g.DependsOn[0]], g)
+		} else {
+			roots = append(roots, g)
+		}
+	}
+	for _, g := range roots {
+		add(g, 0)
 	}
 	lines = append(lines, inBold.Render("GROUPS"))
-	for _, g := range w.groups {
+	for _, g := range groups {
 		t := tallies[g.Name]
 		if g.Name == "" && t.total == 0 {
 			continue
