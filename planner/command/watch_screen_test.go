@@ -357,6 +357,17 @@ func TestWatchTree(t *testing.T) {
 	}
 }
 
+// Nodes that a person's cancel left waited for nothing that failed.
+func TestWatchOfACancelledRun(t *testing.T) {
+	v := newWatched(journal.Run{ID: "run-1", Status: journal.Running}, nil)
+	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 1}}})
+	v.add(journal.Recorded{Event: journal.Event{Kind: journal.NodeFinished, Group: "web", Node: "a", Status: "NOT_STARTED"}})
+	text := ansi.Strip(strings.Join(v.failures(80, false), "\n"))
+	if !strings.Contains(text, "NOT WORKED ON TO THE END\n  a") || strings.Contains(text, "WAITED") {
+		t.Error(text)
+	}
+}
+
 // The estimate is from earlier runs in which the group was deployed.
 func TestWatchEstimates(t *testing.T) {
 	store, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "lon1.db"))

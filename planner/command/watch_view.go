@@ -358,14 +358,14 @@ func (w *watched) failures(width int, allNames bool) (lines []string) {
 			waited = append(waited, fmt.Sprintf("  group %s, %s: %s", g.Name, countOf(t.total, "node"), g.reason))
 		}
 	}
-	if len(stopped) > 0 {
-		waited = append(waited, "  "+rollout.Alike{Nodes: stopped}.Who()+": not worked on to the end")
-	}
 	if len(lines) > 0 {
 		lines = append([]string{inBold.Render("FAILED")}, lines...)
 	}
 	if len(waited) > 0 {
 		lines = append(append(lines, "", inBold.Render("ONLY WAITED FOR WHAT FAILED")), waited...)
+	}
+	if len(stopped) > 0 {
+		lines = append(lines, "", inBold.Render("NOT WORKED ON TO THE END"), "  "+rollout.Alike{Nodes: stopped}.Who())
 	}
 	if len(lines) > 0 {
 		lines = append(lines, "")
