@@ -164,21 +164,19 @@ func runPage(ctx context.Context, store *journal.Store, run journal.Run, q query
 	if err != nil {
 		return nil, err
 	}
-	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Failures": failures,
+	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Holds": p.Holds(), "Failures": failures,
 		"Rows": p.sorted(q.number["failed"] == 1, q.text["q"]), "Failed": q.number["failed"] == 1, "Search": q.text["q"]})}, nil
 }
 
 // approvalPage shows what a run waits for and what was decided about it, with forms for those who may decide.
 func (s *server) approvalPage(ctx context.Context, store *journal.Store, run journal.Run, _ query) (any, error) {
-	events, err := store.AllEvents(ctx, run.ID, journal.Paused, journal.Decided)
-	p := newPicture()
-	p.fold(events...)
-	held := false
-	for _, e := range p.Notes {
-		held = e.Action == journal.Hold || held && e.Action != journal.Resume
+	decided, err := store.AllEvents(ctx, run.ID, journal.Paused, journal.Decided)
+	if err != nil {
+		return nil, err
 	}
-	return page{"approval", "Decisions about a run of " + run.Site, about(run, "approval", map[string]any{
-		"Waits": p.Waits, "Decided": p.Notes, "Held": held, "People": len(s.People) > 0})}, err
+	h, err := holdsOf(ctx, store, run)
+	return page{"approval", "Decisions about a run of " + run.Site, about(run, "approval", map[string]any{"Holds": h, "Decided": decided,
+		"Held": slices.ContainsFunc(h, func(o hold) bool { return o.Why == heldByPerson }), "People": len(s.People) > 0})}, err
 }
 
 func (s *server) servicesPage(ctx context.Context, q query) (any, error) {

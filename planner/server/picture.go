@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -17,7 +18,6 @@ type picture struct {
 	Rows   []*row   // by first appearance, and for the page by group and name
 	Groups []*group // in order
 	Notes  []journal.Recorded
-	Waits  []journal.Recorded // batches that wait for approval
 	Seq    int64
 
 	rows    map[string]*row
@@ -31,6 +31,7 @@ type picture struct {
 	dirty   map[*row]bool
 	sent    map[string]shown // cells as the page has them
 	over    bool
+	held    holds
 }
 
 // row is what happens on a node.
@@ -71,7 +72,7 @@ func newPicture() *picture {
 // fold takes the next events of the run.
 func (p *picture) fold(events ...journal.Recorded) {
 	for _, e := range events {
-		p.Seq = e.Seq
+		p.Seq, p.held = e.Seq, p.held.after(e)
 		if e.Group != "" && e.Kind != journal.Planned {
 			g := p.group(e.Group)
 			g.passing = Passing(g.passing, e)
@@ -101,11 +102,8 @@ func (p *picture) fold(events ...journal.Recorded) {
 		case journal.RunFinished:
 			p.over = true
 			p.touch(func(*row) bool { return true })
-		case journal.Note:
+		case journal.Note, journal.Paused, journal.Decided:
 			p.Notes = append(p.Notes, e)
-		case journal.Paused, journal.Decided:
-			p.Notes = append(p.Notes, e)
-			p.Waits = journal.Waiting(p.Waits, e)
 		case journal.PhaseStarted, journal.Output:
 		}
 	}
@@ -401,7 +399,7 @@ type changed struct {
 	Cells  map[string][]string `json:"cells"`  // id -> state, text
 	Groups map[string][]any    `json:"groups"` // id -> nodes finished, counts, stage, reason
 	Counts string              `json:"counts"`
-	Size   int                 `json:"size"` // rows and columns: the page is loaded anew when it has others
+	Size   string              `json:"size"` // the page is loaded anew when it has another one
 }
 
 // changes returns what changed since the last call.
@@ -424,5 +422,19 @@ func (p *picture) changes() changed {
 	return out
 }
 
-// Size changes when the grid gets another row or column, or a batch waits for approval.
-func (p *picture) Size() int { return (len(p.Rows)*1000+len(p.columns))*1000 + len(p.Waits) }
+// Size changes when the grid gets another row or column, or the run waits for something else.
+func (p *picture) Size() string {
+	size := fmt.Sprintf("%d %d", len(p.Rows), len(p.columns))
+	for _, h := range p.held {
+		size += " " + strconv.FormatInt(h.seq, 10)
+	}
+	return size
+}
+
+// Holds are why nothing more is started for now.
+func (p *picture) Holds() holds {
+	if p.over {
+		return nil
+	}
+	return p.held.at(time.Now())
+}

@@ -76,9 +76,7 @@ func (s *server) routes() []route {
 		{path: "/v1/openapi.json", answer: func(context.Context, query) (any, error) { return json.RawMessage(openAPI), nil }},
 		{path: "/v1/sites", answer: s.sites},
 		{path: "/v1/runs", parameters: list, answer: s.runs},
-		{path: "/v1/runs/{id}", answer: s.ofRun(func(_ context.Context, _ *journal.Store, r journal.Run, _ query) (any, error) {
-			return r, nil
-		})},
+		{path: "/v1/runs/{id}", answer: s.ofRun(oneRun)},
 		{path: "/v1/runs/{id}/nodes", answer: s.ofRun(nodes)},
 		{path: "/v1/runs/{id}/tasks", parameters: tasks, answer: s.ofRun(tasksOf)},
 		{path: "/v1/runs/{id}/events", parameters: page, events: true, answer: s.ofRun(eventsOf)},

@@ -62,7 +62,7 @@ func groupsPage(ctx context.Context, store *journal.Store, run journal.Run, _ qu
 		case shown.Stage != "":
 			state = strings.ToLower(shown.Stage)
 			b.Class = map[string]string{"DEPLOYED": "done", "FAILED": "failed"}[shown.Stage]
-		case slices.ContainsFunc(p.Waits, func(w journal.Recorded) bool { return w.Group == g.Name }):
+		case slices.ContainsFunc(p.Holds(), func(h hold) bool { return h.Group == g.Name && h.Why == heldForBatch }):
 			state, b.Class, b.Current = "waits for approval", "running", true
 		case shown.passing.Message != "":
 			state, b.Class, b.Current = shown.passing.Message, "running", true
@@ -80,7 +80,7 @@ func groupsPage(ctx context.Context, store *journal.Store, run journal.Run, _ qu
 		}
 	}
 	d.lay()
-	return page{"groups", "Groups of " + run.Site, about(run, "groups", map[string]any{"Drawing": d, "Groups": p.Groups})}, nil
+	return page{"groups", "Groups of " + run.Site, about(run, "groups", map[string]any{"Drawing": d, "Groups": p.Groups, "Holds": p.Holds()})}, nil
 }
 
 // bar is a time of the timeline: of a group, or of one of its phases.

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
+)
+
+// Why nothing more is started for now.
+const (
+	heldByPerson = "person"   // who paused the run
+	heldForBatch = "approval" // of the batch of a group
+	heldByWindow = "window"   // the maintenance window of a group is closed
+)
+
+// hold is why nothing more of an active run, or of a group of it, is started for now.
+type hold struct {
+	Why   string    `json:"why"`
+	Group string    `json:"group,omitempty"` // empty: the whole run
+	Batch int       `json:"batch,omitempty"` // the one to approve, from 1
+	Since time.Time `json:"since"`
+	Until time.Time `json:"until,omitzero"` // when the maintenance window opens
+	Text  string    `json:"text"`           // as it was recorded, with the person
+	Ends  string    `json:"ends"`           // what ends it
+	seq   int64     // of the event that recorded it
+}
+
+// holds are those of a run, oldest first: one of the run, and for each group an approval and a maintenance window.
+type holds []hold
+
+// after returns the holds of a run after its next event.
+func (h holds) after(e journal.Recorded) holds {
+	without := func(why, group string) holds {
+		return slices.DeleteFunc(h, func(o hold) bool { return o.Why == why && o.Group == group })
+	}
+	one := hold{Group: e.Group, Since: e.Time, Text: e.Message, seq: e.Seq}
+	switch {
+	case e.Kind == journal.RunStarted: // another pass starts its groups again, and stays paused
+		return slices.DeleteFunc(h, func(o hold) bool { return o.Group != "" })
+	case e.Kind == journal.Decided && e.Action == journal.Hold:
+		one.Why, one.Group, one.Ends = heldByPerson, "", "a person resumes it"
+		return append(without(heldByPerson, ""), one)
+	case e.Kind == journal.Decided && e.Action == journal.Resume:
+		return without(heldByPerson, "")
+	case e.Kind == journal.Paused:
+		one.Why, one.Batch, one.Ends = heldForBatch, e.Phase, "a person approves it"
+		return append(without(heldForBatch, e.Group), one)
+	case e.Kind == journal.Decided && e.Action == journal.Approve:
+		return without(heldForBatch, e.Group)
+	case e.Kind == journal.GroupFinished:
+		return slices.DeleteFunc(h, func(o hold) bool { return o.Group == e.Group })
+	}
+	i := slices.IndexFunc(h, func(o hold) bool { return o.Why == heldByWindow && o.Group == e.Group })
+	var before journal.Recorded
+	if i >= 0 {
+		before.Message = h[i].Text
+	}
+	switch next := Passing(before, e); {
+	case e.Group == "" || next.Message == before.Message:
+		return h
+	case !strings.HasPrefix(next.Message, run.WindowClosed):
+		return without(heldByWindow, e.Group)
+	}
+	one.Why, one.Ends = heldByWindow, "it opens"
+	one.Until, _ = time.Parse(time.RFC3339, strings.TrimPrefix(e.Message, run.WindowClosed)) // else it is not known
+	return append(without(heldByWindow, e.Group), one)
+}
+
+// at returns the holds at a time: without the maintenance windows that have opened by then.
+func (h holds) at(now time.Time) holds {
+	return slices.DeleteFunc(slices.Clone(h), func(o hold) bool { return !o.Until.IsZero() && !now.Before(o.Until) })
+}
+
+// holdsOf returns the holds of a run now; none when it has ended.
+func holdsOf(ctx context.Context, store *journal.Store, r journal.Run) (holds, error) {
+	out := holds{}
+	if r.Status != journal.Running {
+		return out, nil
+	}
+	for e, err := range store.Each(ctx, r.ID, 0, journal.RunStarted, journal.Paused, journal.Decided, journal.Note,
+		journal.PhaseStarted, journal.GroupFinished) {
+		if err != nil {
+			return nil, err
+		}
+		out = out.after(e)
+	}
+	return out.at(time.Now()), nil
+}
+
+// heldRun is a run with what it waits for.
+type heldRun struct {
+	journal.Run
+	Holds holds `json:"holds"`
+}
+
+func oneRun(ctx context.Context, store *journal.Store, r journal.Run, _ query) (any, error) {
+	h, err := holdsOf(ctx, store, r)
+	return heldRun{r, h}, err
+}
