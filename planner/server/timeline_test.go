@@ -99,16 +99,25 @@ func TestTimelineOfBatches(t *testing.T) {
 // While a run is at work, the timeline says what soaks, and what a group waits for.
 func TestTimelineOfASoak(t *testing.T) {
 	t.Parallel()
-	h, w := planned(t, "", 1)
+	f := journal.Location{Path: t.TempDir()}
+	s, err := f.Open(t.Context(), "lon1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Digest: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ago := func(minutes int) time.Time { return time.Now().Add(time.Duration(-minutes) * time.Minute) }
-	err := w.Record(t.Context(), journal.Event{Kind: journal.RunStarted, Time: ago(10), Output: `{"groups":[{"name":"web","nodes":1},{"name":"db","depends_on":["web"],"nodes":1}]}`},
+	err = w.Record(t.Context(), journal.Event{Kind: journal.RunStarted, Time: ago(10), Output: `{"groups":[{"name":"web","nodes":1},{"name":"db","depends_on":["web"],"nodes":1}]}`},
 		journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 1, Message: "batch 1 of 2", Time: ago(8)},
 		journal.Event{Kind: journal.PhaseFinished, Group: "web", Phase: 1, Message: "batch 1 of 2", Time: ago(5)},
 		journal.Event{Kind: journal.Note, Group: "web", Action: journal.Soak, Message: "batch 1 of 2 soaks for 30m0s", Time: ago(5)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, body := look(t, h, "/runs/run-1/timeline")
+	_, body := look(t, New(Options{Journals: f}), "/runs/run-1/timeline")
 	for _, want := range []string{`batch 1 of 2: soak</bdi></td><td>[^<]*</td><td class="number">5m0s`, "<bdi>web</bdi> has waited 5m0s for <bdi>the soak of batch 1 of 2",
 		`<bdi>db</bdi> has waited 10m0s for <bdi>web</bdi>`, `batch 1 of 2</bdi></td><td>[^<]*</td><td class="number">8m0s`} {
 		if !regexp.MustCompile(want).MatchString(body) {
