@@ -47,7 +47,7 @@ pidfile=/run/$RC_SVCNAME.pid
 
 // ArmGuard has the node start program, with the argument --guard, now and after each restart, until DisarmGuard.
 func (s *Session) ArmGuard(ctx context.Context, program []byte) error {
-	m, provider, err := findServiceManager(s, "")
+	m, provider, err := findServiceManager(s, "", serviceCommands{})
 	if err != nil {
 		return fmt.Errorf("%w, so nothing could put the change back; leave guard out on this node", err)
 	}
@@ -73,7 +73,7 @@ func (s *Session) ArmGuard(ctx context.Context, program []byte) error {
 
 // DisarmGuard removes what ArmGuard made. The program itself says with itself that it calls: it is not stopped.
 func (s *Session) DisarmGuard(ctx context.Context, itself bool) error {
-	m, provider, err := findServiceManager(s, "")
+	m, provider, err := findServiceManager(s, "", serviceCommands{})
 	if err != nil {
 		return err
 	}

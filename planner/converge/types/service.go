@@ -30,16 +30,19 @@ type serviceManager interface {
 	// set changes whether a service is running and enabled, from what it is to what is wanted.
 	set(ctx context.Context, s *Session, unit string, is serviceState, want serviceWant) error
 	restart(ctx context.Context, s *Session, unit string) error
+	// own returns the commands that are run in place of the manager's.
+	own() serviceCommands
 }
 
 // serviceManagers is the table of service managers, with the sign that each is the one that runs the node.
 var serviceManagers = []struct {
 	provider string
 	signs    []string
-	manager  serviceManager
+	manager  func(own serviceCommands) serviceManager
 }{
-	{"systemd", []string{"/run/systemd/system"}, systemd{}},
-	{"openrc", []string{"/run/openrc", "/sbin/openrc-run"}, openrc{}},
+	{"systemd", []string{"/run/systemd/system"}, func(own serviceCommands) serviceManager { return systemd{own} }},
+	{"openrc", []string{"/run/openrc", "/sbin/openrc-run"},
+		func(own serviceCommands) serviceManager { return openrc{own} }},
 }
 
 // enablement is whether a service is started at boot.
@@ -83,12 +86,19 @@ type serviceBefore struct {
 	SaidEnabled bool       `json:"said_enabled,omitempty"`
 	Enabled     enablement `json:"enabled,omitempty"`
 	Levels      []string   `json:"levels,omitempty"`
+	// Commands are those of the resource's present form.
+	Commands serviceCommands `json:"commands,omitzero"`
 }
 
 const (
 	running = "running"
 	stopped = "stopped"
 )
+
+// baseProvider is the provider of a service that no manager knows.
+const baseProvider = "base"
+
+var errNoService = errors.New("the node has no such service; install its package first (require), or check the name")
 
 // formerEnable and formerLevels are what Release returns besides parameters: enable is meant to the letter, and the
 // runlevels.
@@ -107,14 +117,17 @@ func wantService(r resource.Resource) serviceWant {
 
 // serviceOf returns the service manager that r asks for, or the one that runs the node, and r's unit.
 func serviceOf(s *Session, r resource.Resource) (m serviceManager, provider, unit string, err error) {
-	m, provider, err = findServiceManager(s, r.Parameters.String("provider"))
+	m, provider, err = findServiceManager(s, r.Parameters.String("provider"), commandsOf(r))
 	if err != nil {
 		return nil, "", "", err
 	}
 	return m, provider, m.unit(r.Parameters.StringOr("name", r.Title)), nil
 }
 
-func findServiceManager(s *Session, provider string) (serviceManager, string, error) {
+func findServiceManager(s *Session, provider string, own serviceCommands) (serviceManager, string, error) {
+	if provider == baseProvider {
+		return base{own}, provider, nil
+	}
 	for _, m := range serviceManagers {
 		if provider != "" && provider != m.provider {
 			continue
@@ -124,7 +137,7 @@ func findServiceManager(s *Session, provider string) (serviceManager, string, er
 			return nil, "", err
 		}
 		if found != "" {
-			return m.manager, m.provider, nil
+			return m.manager(own), m.provider, nil
 		}
 	}
 	if provider != "" {
@@ -132,6 +145,11 @@ func findServiceManager(s *Session, provider string) (serviceManager, string, er
 			provider)
 	}
 	return nil, "", errors.New("the node is run by neither systemd nor OpenRC")
+}
+
+func (b *serviceBefore) manager(s *Session) (serviceManager, error) {
+	m, _, err := findServiceManager(s, b.Provider, b.Commands)
+	return m, err
 }
 
 func serviceError(r resource.Resource, err error) error {
@@ -142,13 +160,14 @@ func serviceError(r resource.Resource, err error) error {
 func (serviceType) Prefetch(ctx context.Context, s *Session, rs []resource.Resource) error {
 	units := map[string][]string{}
 	for _, r := range rs {
-		if _, provider, unit, err := serviceOf(s, r); err == nil { // Check reports an error for the resource that it concerns
+		// Check reports an error for the resource that it concerns.
+		if m, provider, unit, err := serviceOf(s, r); err == nil && len(m.own().Status) == 0 {
 			units[provider] = append(units[provider], unit)
 		}
 	}
 	for _, m := range serviceManagers {
 		if len(units[m.provider]) > 0 {
-			if _, err := serviceStates(ctx, s, m.manager, m.provider, units[m.provider]); err != nil {
+			if _, err := serviceStates(ctx, s, m.manager(serviceCommands{}), m.provider, units[m.provider]); err != nil {
 				return err
 			}
 		}
@@ -161,6 +180,9 @@ func serviceStates(
 	ctx context.Context, s *Session, m serviceManager, provider string, units []string,
 ) (map[string]serviceState, error) {
 	look := func() (map[string]serviceState, error) { return m.states(ctx, s, units) }
+	if len(m.own().Status) > 0 { // the answer is of one resource
+		return look()
+	}
 	states, err := system.Remember(s.System, "service."+provider, look)
 	if err != nil {
 		return nil, err
@@ -232,14 +254,14 @@ func compareService(is serviceState, want serviceWant) []Difference {
 
 func (t serviceType) capture(ctx context.Context, s *Session, r resource.Resource) (*serviceBefore, error) {
 	_, provider, unit, is, err := t.stateOf(ctx, s, r)
-	b := serviceBefore{Unit: unit, Provider: provider, Exists: is.exists}
+	b := serviceBefore{Unit: unit, Provider: provider, Exists: is.exists, Commands: commandsOf(r)}
 	b.widen(wantService(r), is)
 	return &b, err
 }
 
 // now takes down whether the service runs, whatever the resource says of that: a refresh may have stopped it.
 func (serviceType) now(ctx context.Context, s *Session, _ string, b *serviceBefore) (*serviceBefore, error) {
-	m, _, err := findServiceManager(s, b.Provider)
+	m, err := b.manager(s)
 	if err != nil {
 		return b, err
 	}
@@ -248,7 +270,7 @@ func (serviceType) now(ctx context.Context, s *Session, _ string, b *serviceBefo
 	if b.SaidEnabled {
 		want.enabled = enabled
 	}
-	n := serviceBefore{Unit: b.Unit, Provider: b.Provider, Exists: is.exists}
+	n := serviceBefore{Unit: b.Unit, Provider: b.Provider, Exists: is.exists, Commands: b.Commands}
 	n.widen(want, is)
 	return &n, err
 }
@@ -265,7 +287,7 @@ func (t serviceType) Revive(ctx context.Context, s *Session, title string, image
 	if err != nil {
 		return err
 	}
-	m, _, err := findServiceManager(s, b.Provider)
+	m, err := b.manager(s)
 	if err != nil {
 		return fmt.Errorf("service %q: %w", b.Unit, err)
 	}
@@ -279,10 +301,11 @@ func (t serviceType) Revive(ctx context.Context, s *Session, title string, image
 	return t.undo(ctx, s, title, b)
 }
 
-// widen takes down what r says something of for the first time.
+// widen takes down what r says something of for the first time, and the commands of r.
 func (t serviceType) widen(ctx context.Context, s *Session, r resource.Resource, b *serviceBefore) error {
 	_, _, _, is, err := t.stateOf(ctx, s, r)
 	b.widen(wantService(r), is)
+	b.Commands = commandsOf(r)
 	return err
 }
 
@@ -366,9 +389,8 @@ func (t serviceType) Apply(ctx context.Context, s *Session, r resource.Resource)
 		return err
 	}
 	want := wantService(r)
-	if !is.exists && (want.active == running || want.enabled == enabled) {
-		return serviceError(r, errors.New("the node has no such service; "+
-			"install its package first (require), or check the name"))
+	if !is.exists && (want.active == running && !m.own().suffice() || want.enabled == enabled) {
+		return serviceError(r, errNoService)
 	}
 	// What is in sync already is not set again.
 	var todo serviceWant
@@ -395,9 +417,8 @@ func (t serviceType) Refresh(ctx context.Context, s *Session, r resource.Resourc
 	switch want := wantService(r).active; {
 	case want == stopped, want == "" && is.active != running:
 		return nil
-	case !is.exists:
-		return serviceError(r, errors.New("the node has no such service; "+
-			"install its package first (require), or check the name"))
+	case !is.exists && !m.own().suffice():
+		return serviceError(r, errNoService)
 	}
 	if command := r.Parameters.String("restart"); command != "" {
 		err = mustRun(ctx, s, system.Command{Argv: []string{"/bin/sh", "-c", command}})
@@ -411,7 +432,7 @@ func (t serviceType) Refresh(ctx context.Context, s *Session, r resource.Resourc
 }
 
 func (serviceType) there(ctx context.Context, s *Session, _ string, b *serviceBefore) (bool, error) {
-	m, _, err := findServiceManager(s, b.Provider)
+	m, err := b.manager(s)
 	if err != nil {
 		return false, err
 	}
@@ -424,7 +445,7 @@ func (serviceType) there(ctx context.Context, s *Session, _ string, b *serviceBe
 // files go; one that is gone needs nothing.
 func (serviceType) undo(ctx context.Context, s *Session, _ string, b *serviceBefore) error {
 	fail := func(err error) error { return fmt.Errorf("service %q: %w", b.Unit, err) }
-	m, _, err := findServiceManager(s, b.Provider)
+	m, err := b.manager(s)
 	if err != nil {
 		return fail(err)
 	}

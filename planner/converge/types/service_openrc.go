@@ -11,12 +11,12 @@ import (
 )
 
 // openrc manages services by rc-service and rc-update.
-type openrc struct{}
+type openrc struct{ serviceCommands }
 
 func (openrc) unit(name string) string { return name }
 
 // states asks for all runlevels at once, and for each service whether it is there and runs.
-func (openrc) states(ctx context.Context, s *Session, units []string) (map[string]serviceState, error) {
+func (m openrc) states(ctx context.Context, s *Session, units []string) (map[string]serviceState, error) {
 	show := system.Command{Argv: []string{"rc-update", "show", "--verbose"}}
 	out, err := ask(ctx, s, show)
 	if err != nil {
@@ -45,7 +45,9 @@ func (openrc) states(ctx context.Context, s *Session, units []string) (map[strin
 			state.active = openrcActive(out.Status)
 			state.detail = fmt.Sprintf("rc-service status %d", out.Status)
 		}
-		states[unit] = state
+		if states[unit], err = m.judge(ctx, s, state); err != nil {
+			return nil, err
+		}
 	}
 	return states, nil
 }
@@ -116,11 +118,20 @@ func (m openrc) set(ctx context.Context, s *Session, unit string, is serviceStat
 }
 
 func (m openrc) restart(ctx context.Context, s *Session, unit string) error {
+	if len(m.Start)+len(m.Stop) > 0 {
+		if err := m.activate(ctx, s, unit, "stop", stopped); err != nil {
+			return err
+		}
+		return m.activate(ctx, s, unit, "start", running)
+	}
 	return m.activate(ctx, s, unit, "restart", running)
 }
 
 // activate runs a verb and reads the state again.
 func (m openrc) activate(ctx context.Context, s *Session, unit, verb, should string) error {
+	if len(m.of(verb)) > 0 {
+		return m.serviceCommands.activate(ctx, s, m, unit, verb, should)
+	}
 	c := system.Command{Argv: []string{"rc-service", "--nocolor", unit, verb}}
 	out, err := s.Run(ctx, c)
 	s.Forget()

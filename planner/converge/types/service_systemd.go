@@ -13,7 +13,7 @@ import (
 
 // systemd manages services by systemctl. Its exit statuses say little (execution.md 2), so the state is read again
 // after each change.
-type systemd struct{}
+type systemd struct{ serviceCommands }
 
 // unitSuffixes are the kinds of units that have a state of their own.
 var unitSuffixes = []string{
@@ -54,7 +54,9 @@ func (m systemd) states(ctx context.Context, s *Session, units []string) (map[st
 			}
 			state.enabled = isEnabled(strings.TrimSpace(string(out.Stdout)), out.Status)
 		}
-		states[unit] = state
+		if states[unit], err = m.judge(ctx, s, state); err != nil {
+			return nil, err
+		}
 	}
 	return states, nil
 }
@@ -205,6 +207,12 @@ func (m systemd) restart(ctx context.Context, s *Session, unit string) error {
 			return err
 		}
 	}
+	if len(m.Start)+len(m.Stop) > 0 {
+		if err := m.activate(ctx, s, unit, "stop", stopped); err != nil {
+			return err
+		}
+		return m.begin(ctx, s, unit, "start", is)
+	}
 	return m.begin(ctx, s, unit, "restart", is)
 }
 
@@ -216,6 +224,9 @@ func (m systemd) look(ctx context.Context, s *Session, unit string) (serviceStat
 
 // activate starts, stops or restarts a unit and waits until it is neither here nor there any more.
 func (m systemd) activate(ctx context.Context, s *Session, unit, verb, should string) error {
+	if len(m.of(verb)) > 0 {
+		return m.serviceCommands.activate(ctx, s, m, unit, verb, should)
+	}
 	c := system.Command{Argv: []string{"systemctl", verb, "--", unit}}
 	out, err := s.Run(ctx, c)
 	s.Forget()
@@ -231,7 +242,8 @@ func (m systemd) activate(ctx context.Context, s *Session, unit, verb, should st
 		switch {
 		case is.active == should:
 			return nil
-		case is.active != running && is.active != stopped && time.Now().Before(deadline):
+		case (is.active != running && is.active != stopped || len(m.Status) > 0 && out.Status == 0) &&
+			time.Now().Before(deadline):
 			if err := pause(ctx, 200*time.Millisecond); err != nil {
 				return err
 			}

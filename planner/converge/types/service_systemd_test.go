@@ -205,7 +205,7 @@ func TestServiceManagerOfTheNode(t *testing.T) {
 		{"/sbin/openrc-run", "systemd", ""},
 		{"/etc/", "", ""},
 	} {
-		_, got, err := findServiceManager(wholeMachine(t, map[string]string{tt.file: ""}, noCommand), tt.provider)
+		_, got, err := findServiceManager(wholeMachine(t, map[string]string{tt.file: ""}, noCommand), tt.provider, serviceCommands{})
 		if got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%+v: %q, %v", tt, got, err)
 		}

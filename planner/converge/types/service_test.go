@@ -97,6 +97,11 @@ func TestServiceSchema(t *testing.T) {
 		{"nginx", resource.Parameters{"enable": "mask", "ensure": "running"}, "enable"},
 		{"nginx", resource.Parameters{"enable": "mask", "provider": "openrc"}, "enable"},
 		{"nginx", resource.Parameters{"provider": "upstart"}, "provider"},
+		{"app", resource.Parameters{"provider": "base", "start": "a", "stop": "b", "status": []any{"c", "d"}}, ""},
+		{"app", resource.Parameters{"provider": "base", "start": "a", "stop": "b"}, "status"},
+		{"app", resource.Parameters{"provider": "base", "start": "a", "stop": "b", "status": "c", "enable": true}, "enable"},
+		{"app", resource.Parameters{"start": ""}, "start"},
+		{"app", resource.Parameters{"stop": "a", "sensitive": true}, "stop"},
 	}
 	for _, tt := range tests {
 		errs := serviceType{}.Schema().Validate(resource.Resource{Type: "service", Title: tt.title, Parameters: tt.parameters})
