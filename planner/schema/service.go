@@ -65,7 +65,9 @@ func checkService(r resource.Resource) []invalid.Error {
 		case given && r.Sensitive():
 			errs = append(errs, invalid.Error{Attribute: name, Message: "does not go with sensitive = true, because the node records it for undo; let the command read a secret from a file"})
 		case base && !given:
-			errs = append(errs, invalid.Error{Attribute: name, Code: invalid.MissingParameter, Message: `is required with provider = "base"`})
+			errs = append(errs, invalid.Error{
+				Attribute: name, Code: invalid.MissingParameter, Message: `is required with provider = "base"`,
+			})
 		}
 	}
 	if base && r.Parameters.Has("enable") {
