@@ -49,16 +49,16 @@ func newServicesDiagnose(j *journalFlags) *cobra.Command {
 
 // diagnosisJSON is what diagnose prints with --output json.
 type diagnosisJSON struct {
-	Service    string          `json:"service"`
-	Version    int             `json:"version"` // the newest that was examined
-	State      string          `json:"state"`
-	Label      string          `json:"label,omitempty"`
-	Rejections []rejectionJSON `json:"rejections"` // newest first
-	Failures   []failureJSON   `json:"failures"`   // newest first
+	Service    string        `json:"service"`
+	Version    int           `json:"version"` // the newest that was examined
+	State      string        `json:"state"`
+	Label      string        `json:"label,omitempty"`
+	Rejections []attemptJSON `json:"rejections"` // newest first
+	Failures   []failureJSON `json:"failures"`   // newest first
 }
 
-// errorJSON is an attempt of a transfer that took its error edge.
-type errorJSON struct {
+// attemptJSON is an attempt of a transfer that took its error edge.
+type attemptJSON struct {
 	Version     int       `json:"version"` // of the service before it
 	Type        string    `json:"type"`
 	Source      string    `json:"source"`
@@ -68,10 +68,8 @@ type errorJSON struct {
 	Messages    []string  `json:"messages"`
 }
 
-type rejectionJSON struct{ errorJSON }
-
 type failureJSON struct {
-	errorJSON
+	attemptJSON
 	Tasks []journal.Recorded `json:"tasks"` // those of the service that failed, in the order of the run
 }
 
@@ -85,7 +83,7 @@ const logPage = 200
 func diagnose(ctx context.Context, store *journal.Store, v services.Revision, rejections,
 	failures int) (diagnosisJSON, error) {
 	d := diagnosisJSON{Service: v.Service, Version: v.Version, State: v.State, Label: v.Label,
-		Rejections: []rejectionJSON{}, Failures: []failureJSON{}}
+		Rejections: []attemptJSON{}, Failures: []failureJSON{}}
 	events, err := history(ctx, store, v)
 	if err != nil {
 		return d, err
@@ -99,7 +97,7 @@ func diagnose(ctx context.Context, store *journal.Store, v services.Revision, re
 		about := attempt(events[i:])
 		switch deployed := e.Type == resourceTransition; {
 		case !deployed && len(d.Rejections) < rejections:
-			d.Rejections = append(d.Rejections, rejectionJSON{about})
+			d.Rejections = append(d.Rejections, about)
 		case deployed && len(d.Failures) < failures:
 			tasks, err := failedTasks(ctx, store, events[i:])
 			if err != nil {
@@ -135,9 +133,9 @@ func history(ctx context.Context, store *journal.Store, v services.Revision) (ou
 }
 
 // attempt describes an attempt of a transfer. events are newest first; the first one is the last of the attempt.
-func attempt(events []journal.RecordedServiceEvent) errorJSON {
+func attempt(events []journal.RecordedServiceEvent) attemptJSON {
 	last := events[0]
-	out := errorJSON{Version: last.Version, Type: last.Type, Source: last.Source, Destination: last.Destination,
+	out := attemptJSON{Version: last.Version, Type: last.Type, Source: last.Source, Destination: last.Destination,
 		Time: last.Time, Run: last.Run, Messages: []string{}}
 	for _, e := range events {
 		same := e.Seq == last.Seq || last.Correlation != "" && e.Correlation == last.Correlation
@@ -186,10 +184,10 @@ func (p *printer) diagnosis(d diagnosisJSON) {
 		p.printf("\nnothing was rejected and nothing failed\n")
 	}
 	for _, r := range d.Rejections {
-		p.attempt("rejected", r.errorJSON)
+		p.attempt("rejected", r)
 	}
 	for _, f := range d.Failures {
-		p.attempt("failed", f.errorJSON)
+		p.attempt("failed", f.attemptJSON)
 		for _, t := range f.Tasks {
 			about := t.Resource
 			if t.Node != "" {
@@ -207,7 +205,7 @@ func (p *printer) diagnosis(d diagnosisJSON) {
 }
 
 // attempt prints the heading and the messages of an attempt that took the error edge.
-func (p *printer) attempt(what string, a errorJSON) {
+func (p *printer) attempt(what string, a attemptJSON) {
 	p.printf("\n%s: %s -> %s, from version %d, %s in run %s\n", what, a.Source, a.Destination, a.Version,
 		a.Time.Local().Format(time.DateTime), a.Run)
 	for _, m := range a.Messages {
