@@ -1,11 +1,12 @@
 // Package datasources holds what configurations ask of slipway: catalogs, plugins, nodes, strategies, plans, runs and
-// services. Like the resources they only translate between Terraform's values and the planner's; none of them touches a
-// node.
+// services. Like the resources they only translate between Terraform's values and the planner's; none of them changes a
+// node, and slipway_nodes alone asks some, for their facts.
 package datasources
 
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/resources"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
@@ -43,6 +45,17 @@ type named string
 // Metadata names the type.
 func (n named) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_" + string(n)
+}
+
+// configured returns what the provider shares with a data source, once it is configured.
+func configured(name named, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) (
+	data resources.ProviderData, ok bool) {
+	if data, ok = req.ProviderData.(resources.ProviderData); !ok && req.ProviderData != nil {
+		resp.Diagnostics.AddError("Provider is not configured",
+			fmt.Sprintf("slipway_%s got %T from the provider. This is a defect of slipway; please report it.", name,
+				req.ProviderData))
+	}
+	return data, ok
 }
 
 // take reads one attribute of a site. Terraform reads a data source only when all that it is given is known, so

@@ -20,17 +20,10 @@ type journals struct {
 }
 
 func (j *journals) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	if req.ProviderData == nil {
-		return
+	data, ok := configured(j.named, req, resp)
+	if ok {
+		j.location = data.Journals()
 	}
-	location, ok := req.ProviderData.(journal.Location)
-	if !ok {
-		resp.Diagnostics.AddError("Provider is not configured",
-			fmt.Sprintf("slipway_%s got %T from the provider. This is a defect of slipway; please report it.", j.named,
-				req.ProviderData))
-		return
-	}
-	j.location = location
 }
 
 // read reads what from the journal of a site. That there is none is an error only where something in it is needed.

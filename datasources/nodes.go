@@ -11,23 +11,40 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // NewNodes returns slipway_nodes: the nodes that selectors select.
-func NewNodes() datasource.DataSource { return nodesSource{"nodes"} }
+func NewNodes() datasource.DataSource { return &nodesSource{named: "nodes"} }
 
-type nodesSource struct{ named }
+type nodesSource struct {
+	named
+	provider resources.ProviderData
+}
+
+var _ datasource.DataSourceWithConfigure = (*nodesSource)(nil)
+
+// Configure learns from the provider how nodes are reached.
+func (s *nodesSource) Configure(_ context.Context, req datasource.ConfigureRequest,
+	resp *datasource.ConfigureResponse) {
+	if data, ok := configured(s.named, req, resp); ok {
+		s.provider = data
+	}
+}
 
 type nodesModelV0 struct {
 	Nodes     types.Dynamic `tfsdk:"nodes"`
 	Selectors []selectorV0  `tfsdk:"selectors"`
 	Names     []string      `tfsdk:"names"`
 	Selected  types.Dynamic `tfsdk:"selected"`
+	Gather    types.Bool    `tfsdk:"gather_facts"`
+	Facts     types.Map     `tfsdk:"facts"`
 }
 
 // selectorV0 is one selector; what is not given is nil.
@@ -38,14 +55,14 @@ type selectorV0 struct {
 	RackNames  []string `tfsdk:"rack_names"`
 }
 
-func (nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func (*nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	criterion := func(description string) schema.ListAttribute {
 		return schema.ListAttribute{Optional: true, ElementType: types.StringType,
 			Validators:          []validator.List{values.NoNulls{}},
 			MarkdownDescription: description + " A criterion that is left out or empty is ignored."}
 	}
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "The nodes that selectors select: those that `slipway_group` and `slipway_service` would have with these `selectors`. It connects to nothing.",
+		MarkdownDescription: "The nodes that selectors select: those that `slipway_group` and `slipway_service` would have with these `selectors`. It connects to nothing, but with `gather_facts` to the nodes that it selects.",
 		Attributes: map[string]schema.Attribute{
 			"nodes": schema.DynamicAttribute{Required: true,
 				MarkdownDescription: "The nodes to select from: whole `slipway_node` objects, or objects with the same attributes, of which only `name` is required, as a list or a map."},
@@ -61,14 +78,19 @@ func (nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 				MarkdownDescription: "Names of the selected nodes, sorted."},
 			"selected": schema.DynamicAttribute{Computed: true, Sensitive: true,
 				MarkdownDescription: "The selected nodes as they were given, by name, for `slipway_deployment.nodes`. Sensitive, because `connect` may hold secrets."},
+			"gather_facts": schema.BoolAttribute{Optional: true,
+				MarkdownDescription: "Whether each plan asks the selected nodes for their `facts`, which takes a session with each. Nothing is changed there, no site need know the nodes, and a node that does not answer is a warning. Default: `false`."},
+			"facts": schema.MapAttribute{Computed: true, ElementType: resources.FactsType,
+				MarkdownDescription: "With `gather_facts`, what each selected node says of its machine, by the name of the node, with the attributes of [`node_facts`](../resources/deployment#nestedatt--node_facts) of `slipway_deployment`; null for a node that does not answer. Without it, null."},
 		},
 	}
 }
 
-func (nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
+func (s *nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m nodesModelV0
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("nodes"), &m.Nodes)...)
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("selectors"), &m.Selectors)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("gather_facts"), &m.Gather)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -77,9 +99,9 @@ func (nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *d
 		return
 	}
 	selectors := make(site.Selectors, len(m.Selectors))
-	for i, s := range m.Selectors {
-		selectors[i] = site.Selector{NodeNames: s.NodeNames, NodeTags: s.NodeTags, NodeLabels: s.NodeLabels,
-			RackNames: s.RackNames}
+	for i, by := range m.Selectors {
+		selectors[i] = site.Selector{NodeNames: by.NodeNames, NodeTags: by.NodeTags, NodeLabels: by.NodeLabels,
+			RackNames: by.RackNames}
 	}
 	for _, p := range selectors.Validate("selectors", "", nodes) {
 		detail := p.Attribute + ": " + p.Message + "."
@@ -95,6 +117,15 @@ func (nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *d
 	}
 	m.Names = texts(selectors.Members(nodes))
 	m.Selected = selected(ctx, m.Nodes, nodes, m.Names)
+	if m.Facts = types.MapNull(resources.FactsType); m.Gather.ValueBool() {
+		chosen := slices.DeleteFunc(nodes, func(n site.Node) bool {
+			_, is := slices.BinarySearch(m.Names, n.Name)
+			return !is
+		})
+		var found diag.Diagnostics
+		m.Facts, found = s.provider.Facts(ctx, chosen)
+		resp.Diagnostics.Append(found...)
+	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 

@@ -1,6 +1,9 @@
 package datasources_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -60,4 +63,41 @@ resource "slipway_deployment" "lon1" {
   services = [{ name = "motd", selectors = [], configuration = { file = { "/etc/motd" = { content = "x" } } } }]
 }`, ConfigPlanChecks: resource.ConfigPlanChecks{PostApplyPreRefresh: []plancheck.PlanCheck{
 		plancheck.ExpectKnownValue("slipway_deployment.lon1", at("changed_nodes"), knownvalue.MapExact(map[string]knownvalue.Check{"web1": knownvalue.Int64Exact(1), "web2": knownvalue.Int64Exact(1)}))}}})
+}
+
+// Facts are what the selected nodes say of themselves now, without anything being left there; those of a node that does
+// not answer are null.
+func TestFactsOfNodes(t *testing.T) {
+	t.Parallel()
+	const address = "data.slipway_nodes.x"
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "etc/os-release"), []byte("ID=alpine\nVERSION_ID=3.20.1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := func(gather string) string {
+		return fmt.Sprintf(`
+data "slipway_nodes" "x" {
+  nodes = {
+    a = { name = "a", tags = ["web"], connect = { transport = "local", root = %q } }
+    b = { name = "b", tags = ["web"], address = "127.0.0.1", connect = { port = 1, private_key = "no key", host_key_policy = "accept-new" } }
+    c = { name = "c", tags = ["db"], address = "127.0.0.1", connect = { port = 1 } }
+  }
+  selectors = [{ node_tags = ["web"] }]
+  %s
+}`, root, gather)
+	}
+	system := knownvalue.ObjectPartial(map[string]knownvalue.Check{"family": exact("Alpine"), "release": exact("3.20.1"), "codename": knownvalue.Null()})
+	run(t,
+		resource.TestStep{Config: config(""), ConfigStateChecks: []statecheck.StateCheck{is(address, at("facts"), knownvalue.Null())}},
+		resource.TestStep{Config: config("gather_facts = true"), ConfigStateChecks: []statecheck.StateCheck{
+			is(address, at("facts", "a", "os"), system), is(address, at("facts", "a", "cpus"), knownvalue.NotNull()),
+			is(address, at("facts", "b"), knownvalue.Null()), is(address, at("facts"), knownvalue.MapSizeExact(2)),
+		}})
+	left, err := filepath.Glob(filepath.Join(root, "var", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("on the node there is %q, %v", left, err)
+	}
 }

@@ -135,7 +135,7 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 	if known && data.Handing == nil { // else workers have the files
 		resp.Diagnostics.Append(resources.MissingFiles(connection)...)
 	}
-	resp.ResourceData, resp.DataSourceData = data, data.Journals()
+	resp.ResourceData, resp.DataSourceData = data, data
 }
 
 // connection returns the defaults for nodes: the configuration over the environment.

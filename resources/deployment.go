@@ -58,15 +58,17 @@ func (d *Deployment) Configure(_ context.Context, req resource.ConfigureRequest,
 }
 
 // engine returns the engine with what the provider gives.
-func (d *Deployment) engine() *engine.Engine {
+func (d *Deployment) engine() *engine.Engine { return d.provider.engine() }
+
+func (p ProviderData) engine() *engine.Engine {
 	executor := func() rollout.Executor { return rollout.NewInProcess() }
-	if h := d.provider.Handing; h != nil {
-		executor = h.Executor
+	if p.Handing != nil {
+		executor = p.Handing.Executor
 	}
 	return &engine.Engine{
-		Journals: d.provider.Journals(), Executor: executor,
-		Caller: controller.New(controller.Options{}), Now: time.Now, GiveUp: d.provider.Runs.ending(),
-		Handing: d.provider.Handing, Log: logged,
+		Journals: p.Journals(), Executor: executor,
+		Caller: controller.New(controller.Options{}), Now: time.Now, GiveUp: p.Runs.ending(),
+		Handing: p.Handing, Log: logged,
 	}
 }
 

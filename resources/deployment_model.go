@@ -265,7 +265,7 @@ func (m *deploymentModelV1) setUnknown() {
 	m.ChangedNodes = types.MapUnknown(types.Int64Type)
 	m.GroupStatus, m.NodeStatus = types.MapUnknown(types.StringType), types.MapUnknown(types.StringType)
 	m.ServiceStatus, m.ServiceValues = types.MapUnknown(serviceStatusType), types.MapUnknown(serviceValuesType)
-	m.NodeFacts = types.MapUnknown(factsType)
+	m.NodeFacts = types.MapUnknown(FactsType)
 }
 
 // awaits says what becomes of the run that the prior state calls active: the apply waits for it.

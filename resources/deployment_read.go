@@ -93,7 +93,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	state.setDrift(looked.Drift)
 	state.Unreachable = stringList(looked.Unreachable)
 	if !state.NodeFacts.IsNull() { // an earlier version wrote the state: the next run with work fills them in
-		state.NodeFacts = factsOf(looked.State.Machines, state.Nodes, types.MapUnknown(factsType))
+		state.NodeFacts = factsOf(looked.State.Machines, state.Nodes, types.MapUnknown(FactsType))
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	past = looked.State

@@ -1,9 +1,11 @@
 package resources
 
 import (
+	"context"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -17,8 +19,8 @@ import (
 func factsAttribute() schema.MapNestedAttribute {
 	return schema.MapNestedAttribute{
 		Computed: true,
-		MarkdownDescription: "What each node said of its machine when a creation or a refresh last looked at it, by the name of the node: the `facts` of templates, by the names that Puppet and Ansible give. What is not known is null. " +
-			"A node that did not answer yet is null.",
+		MarkdownDescription: "What each node said of its machine when it was first looked at, or at the last refresh, by the name of the node: the `facts` of templates, by the names that Puppet and Ansible give. What is not known is null. " +
+			"A node that did not answer yet is null. Of a machine that takes the place of another one they are found by the next refresh; `data.slipway_nodes` has those of today.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"os": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "The operating system.",
 				Attributes: map[string]schema.Attribute{
@@ -46,44 +48,48 @@ func factsAttribute() schema.MapNestedAttribute {
 	}
 }
 
-// factsType is the type of the facts of a node.
-var factsType = objectOf(factsAttribute().NestedObject.Type())
+// FactsType is the type of the facts of a node.
+var FactsType = objectOf(factsAttribute().NestedObject.Type())
 
 func objectOf(t attr.Type) types.ObjectType {
 	object, _ := t.(types.ObjectType) // that of a nested object is one
 	return object
 }
 
-// foreseeFacts plans the facts of nodes: those that are known stay, those of the nodes that the run works on are found
-// out, and the others stay null. works is sorted. Where lacks says what is not known yet, work may be done on each
-// node.
+// foreseeFacts plans the facts of nodes: those that are known stay, also of a node that may be another machine by now,
+// because a plan would print all of them; the next refresh finds that out. Those of the nodes that the run works on are
+// found out where they are not known, and the others stay null. works is sorted. Where lacks says what is not known
+// yet, work may be done on each node.
 func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Planned, works []string,
 	lacks *site.Lacking) {
 	if prior == nil || prior.NodeFacts.IsNull() || prior.Nodes.IsNull() {
 		return
 	}
 	before, out := prior.NodeFacts.Elements(), map[string]attr.Value{}
-	for _, n := range w.Site.Nodes {
-		facts, known := before[n.Name]
-		_, worked := slices.BinarySearch(works, n.Name)
+	foresee := func(name string, asked bool) {
+		facts, there := before[name]
 		switch {
-		case known && !facts.IsNull() && w.Site.Facts[n.Name] != nil:
-			out[n.Name] = facts
-		case lacks != nil || worked:
-			out[n.Name] = types.ObjectUnknown(factsType.AttrTypes)
+		case there && !facts.IsNull():
+			out[name] = facts
+		case asked:
+			out[name] = types.ObjectUnknown(FactsType.AttrTypes)
 		default:
-			out[n.Name] = types.ObjectNull(factsType.AttrTypes)
+			out[name] = types.ObjectNull(FactsType.AttrTypes)
 		}
+	}
+	for _, n := range w.Site.Nodes {
+		_, worked := slices.BinarySearch(works, n.Name)
+		foresee(n.Name, lacks != nil || worked)
 	}
 	if lacks != nil {
-		for _, n := range lacks.Absent { // of which the address may be another one
-			out[n.Name] = types.ObjectUnknown(factsType.AttrTypes)
+		for _, n := range lacks.Absent {
+			foresee(n.Name, true)
 		}
 		for _, name := range lacks.Names {
-			out[name] = types.ObjectUnknown(factsType.AttrTypes)
+			foresee(name, true)
 		}
 	}
-	m.NodeFacts = types.MapValueMust(factsType, out)
+	m.NodeFacts = types.MapValueMust(FactsType, out)
 }
 
 // factsOf returns what the nodes of a site said of themselves, null for those that did not, where planned does not have
@@ -91,23 +97,43 @@ func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Pla
 func factsOf(machines map[string]converge.Identity, nodes values.Opaque, planned types.Map) types.Map {
 	decoded, err := nodes.Decode()
 	if err != nil {
-		return types.MapNull(factsType)
+		return types.MapNull(FactsType)
 	}
 	out := map[string]attr.Value{}
 	for _, n := range membersOf(decoded) {
 		name := nameOf(n)
-		if f := machines[name].Facts; f != nil {
-			out[name] = factValue(factsType, f.Plain())
-		} else {
-			out[name] = types.ObjectNull(factsType.AttrTypes)
-		}
+		out[name] = factsOn(machines[name])
 	}
 	for name, facts := range planned.Elements() {
 		if _, there := out[name]; there && !facts.IsUnknown() {
 			out[name] = facts
 		}
 	}
-	return types.MapValueMust(factsType, out)
+	return types.MapValueMust(FactsType, out)
+}
+
+// factsOn returns what a machine said of itself, null where it did not.
+func factsOn(m converge.Identity) attr.Value {
+	if m.Facts == nil {
+		return types.ObjectNull(FactsType.AttrTypes)
+	}
+	return factValue(FactsType, m.Facts.Plain())
+}
+
+// Facts asks nodes what they are like, and changes nothing there. Those of a node that does not answer are null, and a
+// warning says why.
+func (p ProviderData) Facts(ctx context.Context, nodes []site.Node) (types.Map, diag.Diagnostics) {
+	ctx, stop := p.Runs.stoppable(ctx)
+	defer stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, defaultReadTimeout,
+		&engine.TimeLimitError{Setting: "reading facts", Limit: defaultReadTimeout})
+	defer cancel()
+	machines, found := p.engine().Identify(ctx, nodes, engine.Settings{Connection: p.Connection, Unreached: p.Unknown})
+	out := make(map[string]attr.Value, len(nodes))
+	for _, n := range nodes {
+		out[n.Name] = factsOn(machines[n.Name])
+	}
+	return types.MapValueMust(FactsType, out), messages(found)
 }
 
 // factValue returns a value of [converge.Identity].Facts.Plain as Terraform has it.

@@ -181,6 +181,32 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 	return out
 }
 
+// noSite is the site of a manifest that is about no site: no user can give a site this name.
+const noSite = "(none)"
+
+// Identify asks nodes which machines they are and what these are like, and changes nothing there. What a node does not
+// say is missing; a warning names the nodes that do not answer.
+func (e *Engine) Identify(ctx context.Context, nodes []site.Node, how Settings) (
+	machines map[string]converge.Identity, m Messages) {
+	if how.Unreached {
+		m.warn("Nodes were not asked", "The provider's connection is not known before the apply, so no node could be reached. "+
+			"The next plan asks them.")
+		return nil, m
+	}
+	machines, silent := map[string]converge.Identity{}, map[string]error{}
+	found := e.survey(ctx, site.Site{Name: noSite, Nodes: nodes}, nil, State{}, Inspection{Settings: how})
+	for node, survey := range found {
+		if machines[node] = survey.Identity; survey.Error != nil {
+			silent[node] = survey.Error
+		}
+	}
+	if len(silent) > 0 {
+		m.warn(fmt.Sprintf("%d of %d nodes could not be asked", len(silent), len(nodes)), "What they are is missing:\n%s",
+			Reasons(silent))
+	}
+	return machines, m
+}
+
 // record records a check in the journal of its site, where there is one.
 func (e *Engine) record(ctx context.Context, s site.Site, found Checked) error {
 	store, err := e.Journals.OpenExisting(ctx, s.Name)

@@ -141,6 +141,7 @@ user    = nginx
 
 - What a node does not have, such as a default route, is null. Null in a text is an error of the plan that names the nodes; ask for it, as above.
 - Facts come with each look at a node, also at a folder, which has those of its machine and the os-release in it. They are kept in the state and shown in ` + "`" + `node_facts` + "`" + ` of the deployment; a refresh finds them anew.
+- Configuration itself reads facts from [` + "`" + `data.slipway_nodes` + "`" + `](../data-sources/nodes.md) with ` + "`" + `gather_facts = true` + "`" + `, also before the first apply: tags by operating system, say. ` + "`" + `examples/facts` + "`" + ` does both.
 - Before slipway has seen a node, the plan shows ` + "`" + `content known in the run` + "`" + ` with the facts that the template reads, and the run makes the content once the node has said them. A mistake that only they show fails the node then.
 - A changed fact changes only files whose content comes out differently. Where a fact that a template reads is not what it was in the plan, the run fails the node before it touches the files: ` + "`" + `facts changed since the plan` + "`" + `; plan again. With ` + "`" + `drift_detection = "off"` + "`" + `, facts are those that the last run saw.
 - Facts consist of letters, digits, spaces and ` + "`" + `._:+@-` + "`" + `. What else a node says is left out.

@@ -14,3 +14,14 @@ data "slipway_nodes" "web_in_r1" {
 output "web_in_r1" {
   value = data.slipway_nodes.web_in_r1.names # ["web1"]
 }
+
+# What the nodes are, asked in each plan.
+data "slipway_nodes" "all" {
+  nodes        = local.nodes
+  selectors    = []
+  gather_facts = true
+}
+
+output "debian" {
+  value = [for name, facts in data.slipway_nodes.all.facts : name if try(facts.os.family == "Debian", false)]
+}
