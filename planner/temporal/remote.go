@@ -284,16 +284,36 @@ func (in convergeInput) failed(node site.Node, err error, notBegun bool) error {
 	}
 	var timeout *temporal.TimeoutError
 	switch {
+	case temporal.IsCanceledError(err): // a worker that has a session gives it up with a result
+		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
+			"it has %s, and no worker had taken its session when that was given up; start `terraform-provider-slipway %s`",
+			zone, command)}
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
 			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, in.ZoneWait, command)}
 	case notBegun:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
-			"no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, err)}
+			"no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, cause(err))}
 	case errors.As(err, &timeout):
 		return &converge.SessionError{Code: converge.CodeGone,
 			Message: "the worker that ran the session is gone, so that nobody knows what it did"}
 	}
 	return &converge.SessionError{Code: converge.CodeLost,
-		Message: fmt.Sprintf("the session ended without a result: %v", cmp.Or(err, errNothing))}
+		Message: fmt.Sprintf("the session ended without a result: %v", cause(cmp.Or(err, errNothing)))}
+}
+
+// cause returns what a worker said, out of the error of a workflow, which says with which ids and types it came.
+func cause(err error) error {
+	var said *temporal.ApplicationError
+	var panicked *temporal.PanicError
+	var terminated *temporal.TerminatedError
+	switch {
+	case errors.As(err, &said):
+		return errors.New(said.Message())
+	case errors.As(err, &panicked):
+		return fmt.Errorf("its worker failed: panic: %s", panicked.Error())
+	case errors.As(err, &terminated):
+		return errors.New("its workflow was terminated on the Temporal server")
+	}
+	return err
 }

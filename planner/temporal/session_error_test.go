@@ -32,7 +32,7 @@ func TestErrorsOfSessionsWithoutAResult(t *testing.T) {
 		"ended by hand": {&temporal.TerminatedError{}, false,
 			"the session ended without a result: its workflow was terminated on the Temporal server"},
 		"a panic": {temporal.NewApplicationErrorWithCause("boom", "PanicError", errors.New("of the worker")), false,
-			"the session ended without a result: boom"},
+			"the session ended without a result: its worker failed: panic: boom"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
