@@ -1,8 +1,11 @@
 package workers
 
 import (
+	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,6 +54,48 @@ func TestDrain(t *testing.T) {
 			t.Errorf("the log of node %s:\n%s", node, got)
 		}
 	}
+}
+
+// A control worker that gets SIGTERM while it runs a callback ends when the callback has ended, and its end counts: the
+// worker that goes on with the run neither calls again, nor takes the callback for failed.
+func TestDrainInACallback(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	c.worker(ofNodes())
+	first := c.worker([]string{"--control"})
+	c.file("x\n")
+	files := []string{c.document(), "catalog.yaml"}
+	catalog := fmt.Sprintf(`
+entities:
+  calls:
+    tasks:
+    - name: call
+      tag: cluster
+      callback: {type: command, parameters: {output: none, argv: [sh, -c, 'cd "$0"; echo start call >>log; while [ ! -e go ];
+        do /bin/sleep 0.05; done; echo end call >>log', %q]}}
+`, c.path("a", ""))
+	if err := os.WriteFile(filepath.Join(c.dir, files[1]), []byte(catalog), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "calls.yaml"), []byte("services: [{name: calls, entity: calls, selectors: []}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	apply := c.companion(true, append([]string{"apply", "--yes"}, append(files, "calls.yaml")...)...)
+	c.atWork("a")
+	if err := first.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	c.await("/healthz says that the worker ends", func() bool {
+		status, _ := first.get("/healthz")
+		return status == http.StatusServiceUnavailable
+	})
+	c.worker([]string{"--control"})
+	c.write("a", "go")
+	if err := first.cmd.Wait(); err != nil {
+		t.Errorf("the worker ended with %v", err)
+	}
+	c.contains("the apply", apply.says(0), "site lon1: deployed")
+	c.logs("a", "start call\nend call\n")
 }
 
 // A worker serves on the address that it is given and no other, and counts in the text format of Prometheus.
