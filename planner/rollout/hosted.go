@@ -28,6 +28,7 @@ type Hosted struct {
 	sent     bool          // it was
 	sending  bool          // it is
 	before   int           // the last step when it was made
+	leaves   bool          // no session is begun any more
 	persons  []run.Event   // what persons have decided
 	over     chan struct{}
 	end      *run.Report
@@ -261,20 +262,15 @@ func (h *Hosted) perform(k *Saved) (out Stepped, err error) {
 // ErrLeft means that a session goes on, and nobody waits for its end here.
 var ErrLeft = errors.New("this process ends, and does not wait for the session")
 
-// calls reports whether a session is a callback, which this process runs itself.
-func (s *hostedSession) calls() bool {
-	return s.Session.Kind == run.Callback && s.ID.Purpose == run.Work
-}
-
 // Serve runs the sessions of a part, up to 500 of its 1,000 at once, and reports the ends of all sessions, one report
 // at a time and the next one after a step. It returns when all sessions of the part were started and their ends taken,
-// or the run is over, and [ErrLeft] when leave was closed and no callback is called. Called again, it goes on.
+// or the run is over, and [ErrLeft] when leave was closed and [Hosted.Leave] would return. Called again, it goes on.
 func (h *Hosted) Serve(ctx context.Context, part int, leave <-chan struct{},
 	report func(context.Context, Ends) error) error {
-	for leaves := false; ; {
+	for {
 		h.mu.Lock()
-		open, calls := h.begin(part, leaves)
-		send := h.next()
+		open := h.begin(part)
+		send, left := h.next(), h.leaves && h.calls() == 0
 		changed, full := h.changed, h.parts() > part || h.started == part*partSessions
 		h.mu.Unlock()
 		switch {
@@ -290,13 +286,15 @@ func (h *Hosted) Serve(ctx context.Context, part int, leave <-chan struct{},
 				return err
 			}
 			continue
-		case leaves && calls == 0:
+		case left:
 			return ErrLeft
 		}
 		select {
 		case <-changed:
 		case <-leave:
-			leaves, leave = true, nil
+			h.mu.Lock()
+			h.leaves, leave = true, nil
+			h.mu.Unlock()
 		case <-h.finished:
 			return nil
 		case <-h.over:
@@ -305,6 +303,39 @@ func (h *Hosted) Serve(ctx context.Context, part int, leave <-chan struct{},
 			return ctx.Err()
 		}
 	}
+}
+
+// Leave lets this process begin no session any more. It returns when the ends of all callbacks that it has called were
+// taken, of which no other process knows, or the run is over, or ctx ends.
+func (h *Hosted) Leave(ctx context.Context) {
+	for {
+		h.mu.Lock()
+		h.leaves = true
+		calls, changed := h.calls(), h.changed
+		h.mu.Unlock()
+		if calls == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-h.finished:
+			return
+		case <-h.over:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// calls returns how many callbacks this process has called whose ends were not taken.
+func (h *Hosted) calls() (n int) {
+	for _, s := range h.sessions {
+		if s.begun && s.Session.Kind == run.Callback && s.ID.Purpose == run.Work {
+			n++
+		}
+	}
+	return n
 }
 
 // next reports whether h.report is to be sent: it was not, or there are new ends since the step after it.
@@ -321,9 +352,8 @@ func (h *Hosted) next() bool {
 	return true
 }
 
-// begin begins sessions of a part unless this process leaves, and returns how many there are, and how many callbacks
-// are called.
-func (h *Hosted) begin(part int, leaves bool) (open, calls int) {
+// begin begins sessions of a part unless this process leaves, and returns how many there are.
+func (h *Hosted) begin(part int) (open int) {
 	var waiting []*hostedSession
 	active := 0
 	for _, s := range h.sessions {
@@ -336,16 +366,14 @@ func (h *Hosted) begin(part int, leaves bool) (open, calls int) {
 			continue
 		default:
 		}
-		if !s.begun {
+		if s.begun {
+			active++
+		} else {
 			waiting = append(waiting, s)
-			continue
-		}
-		if active++; s.calls() {
-			calls++
 		}
 	}
-	if leaves {
-		return open, calls
+	if h.leaves {
+		return open
 	}
 	slices.SortFunc(waiting, func(a, b *hostedSession) int { return a.number - b.number })
 	for _, s := range waiting[:min(len(waiting), partActive-active)] {
@@ -363,11 +391,8 @@ func (h *Hosted) begin(part int, leaves bool) (open, calls int) {
 			h.due = append(h.due, End{ID: s.ID})
 			h.notify()
 		}()
-		if s.calls() {
-			calls++
-		}
 	}
-	return open, calls
+	return open
 }
 
 // notify lets all Serve look what is to be done.

@@ -27,9 +27,29 @@ type Runs struct {
 	// Signal signals a workflow.
 	Signal func(ctx context.Context, workflow, signal string, arg any) error
 
-	mu    sync.Mutex
-	runs  map[string]*hosted
-	serve sync.WaitGroup // sessions
+	leaving chan struct{} // closed when this process is to end; nil: it does not
+
+	mu   sync.Mutex
+	runs map[string]*hosted
+}
+
+// leave lets other processes go on with the runs of this one. It returns when they can do so without a loss, or ctx ends.
+func (r *Runs) leave(ctx context.Context) {
+	close(r.leaving)
+	r.mu.Lock()
+	var runs []*hosted
+	for _, h := range r.runs {
+		runs = append(runs, h)
+	}
+	r.mu.Unlock()
+	for _, h := range runs {
+		select {
+		case <-h.ready:
+			h.Leave(ctx)
+		case <-h.ended:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // hosted is a run of this process, of one generation.
@@ -185,9 +205,7 @@ func (a *Activities) Sessions(ctx context.Context, k string, part int, workflow 
 		return err
 	}
 	defer heartbeat(ctx)()
-	a.runs.serve.Add(1)
-	defer a.runs.serve.Done()
-	err = h.Serve(ctx, part, stopping(ctx), func(ctx context.Context, ends rollout.Ends) error {
+	err = h.Serve(ctx, part, a.runs.leaving, func(ctx context.Context, ends rollout.Ends) error {
 		return a.runs.Signal(ctx, workflow, endedSignal, ended{Run: k, Ends: ends})
 	})
 	if errors.Is(err, rollout.ErrLeft) {
@@ -208,8 +226,8 @@ func (a *Activities) Watch(ctx context.Context, k string, after int) (watched, e
 	ending := make(chan struct{})
 	go func() {
 		select {
-		case <-stopping(ctx):
-			a.runs.serve.Wait() // this process ends, and takes no step any more
+		case <-a.runs.leaving:
+			h.Leave(ctx)
 			close(ending)
 			cancel()
 		case <-ctx.Done():
@@ -222,14 +240,6 @@ func (a *Activities) Watch(ctx context.Context, k string, after int) (watched, e
 	default:
 	}
 	return watched{h.Options.Now().UTC(), events, len(events) == 0 && ctx.Err() == nil}, nil
-}
-
-// stopping is closed when the worker is to end; nil outside of one.
-func stopping(ctx context.Context) <-chan struct{} {
-	if !activity.IsActivity(ctx) {
-		return nil
-	}
-	return activity.GetWorkerStopChannel(ctx)
 }
 
 // watchTime is how long one Watch takes at most.

@@ -3,6 +3,7 @@ package temporal
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,18 +83,22 @@ func (w *Worker) Run(ctx context.Context) error {
 			default:
 			}
 		}}
-	var parts []worker.Worker
+	var parts, hosting []worker.Worker // hosting ends last: it takes the ends of callbacks
 	if w.Perform != nil {
+		w.runs.leaving = make(chan struct{})
+		hosts, decides, opens := options, options, options
+		hosts.DisableWorkflowWorker, hosts.WorkerStopTimeout = true, answerTime
+		decides.LocalActivityWorkerOnly, decides.WorkerStopTimeout = true, answerTime
+		opens.DisableWorkflowWorker = true
 		for _, queue := range w.Settings.controls() {
-			control := worker.New(c, queue, options)
-			w.runs.Register(control)
-			parts = append(parts, control)
+			decider, opener := worker.New(c, queue, decides), worker.New(c, queue, opens)
+			w.runs.Register(decider)
+			opener.RegisterActivity(&Activities{&w.runs})
+			hosting, parts = append(hosting, decider), append(parts, opener)
 		}
-		hosts := options
-		hosts.DisableWorkflowWorker = true
-		hosting := worker.New(c, w.runs.Queue, hosts)
-		hosting.RegisterActivity(&Activities{&w.runs})
-		parts = append(parts, hosting)
+		host := worker.New(c, w.runs.Queue, hosts)
+		host.RegisterActivity(&Activities{&w.runs})
+		hosting = append(hosting, host)
 	}
 	options.DisableWorkflowWorker = true
 	w.Zone.client, w.Zone.places = c, make(chan struct{}, w.Sessions)
@@ -108,7 +113,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	here.RegisterActivityWithOptions(func() error { return nil }, activity.RegisterOptions{Name: "here"})
 	parts = append(parts, here)
 	defer w.Zone.close()
-	for _, part := range parts {
+	for _, part := range slices.Concat(hosting, parts) {
 		if err := part.Start(); err != nil {
 			return err
 		}
@@ -122,6 +127,17 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.started.Store(false)
 	var stopping sync.WaitGroup
 	for _, part := range parts {
+		stopping.Go(part.Stop)
+	}
+	if w.Perform != nil {
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Grace)
+		if err != nil {
+			cancel()
+		}
+		w.runs.leave(leaving)
+		cancel()
+	}
+	for _, part := range hosting {
 		stopping.Go(part.Stop)
 	}
 	stopping.Wait()
