@@ -152,18 +152,26 @@ func (c *cluster) command(args []string, settings ...setting) *process {
 func (c *cluster) worker(args []string, settings ...setting) *process {
 	c.t.Helper()
 	p := c.command(args, settings...)
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
 	c.t.Cleanup(func() { p.end(syscall.SIGKILL) })
-	if lines := bufio.NewScanner(out); !lines.Scan() || !strings.HasPrefix(lines.Text(), "working for ") {
-		c.t.Fatalf("the worker does not work: %q", lines.Text())
+	if err := p.works(); err != nil {
+		c.t.Fatal(err)
 	}
 	return p
+}
+
+// works starts a worker and returns when it works.
+func (p *process) works() error {
+	out, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	if lines := bufio.NewScanner(out); !lines.Scan() || !strings.HasPrefix(lines.Text(), "working for ") {
+		return fmt.Errorf("the worker does not work: %q", lines.Text())
+	}
+	return nil
 }
 
 // refused starts a worker that must refuse to work, and returns what it prints.
@@ -181,7 +189,7 @@ func (c *cluster) refused(status int, args []string, settings ...setting) string
 
 // end ends a worker with a signal and returns how it ended.
 func (p *process) end(signal syscall.Signal) *os.ProcessState {
-	if p.cmd.ProcessState == nil {
+	if p.cmd.Process != nil && p.cmd.ProcessState == nil {
 		_ = p.cmd.Process.Signal(signal)
 		_ = p.cmd.Wait()
 	}

@@ -24,16 +24,23 @@ type companion struct {
 // companion starts a command of the companion in the directory of the site; engine says that it hands runs over.
 func (c *cluster) companion(engine bool, args ...string) *companion {
 	c.t.Helper()
-	p := &companion{process: c.command(nil, variable(processVariable, "companion")), ended: make(chan struct{})}
+	p := c.command(nil, variable(processVariable, "companion"))
+	if p.cmd.Args = append([]string{os.Args[0]}, args...); engine {
+		p.cmd.Args = append(p.cmd.Args, "--temporal", c.server.Address, "--task-queue-prefix", c.prefix)
+	}
+	return c.begin(p)
+}
+
+// begin starts a command in the directory of the site. It ends with the test.
+func (c *cluster) begin(command *process) *companion {
+	c.t.Helper()
+	p := &companion{process: command, ended: make(chan struct{})}
 	out, err := os.CreateTemp(c.t.TempDir(), "out")
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	defer out.Close() //nolint:errcheck // the process has it
 	p.out = out.Name()
-	if p.cmd.Args = append([]string{os.Args[0]}, args...); engine {
-		p.cmd.Args = append(p.cmd.Args, "--temporal", c.server.Address, "--task-queue-prefix", c.prefix)
-	}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = c.dir, out, out
 	if err := p.cmd.Start(); err != nil {
 		c.t.Fatal(err)

@@ -20,9 +20,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal/temporaltest"
+	"github.com/slipway/terraform-provider-slipway/provider"
 )
 
-// processVariable makes this program the companion's command worker, or with the value companion the companion.
+// processVariable makes this program the companion's command worker, with the value companion the companion, and with the
+// value provider the provider.
 const processVariable = "SLIPWAY_TEST_PROCESS"
 
 // build is the version of slipway in the tests, buildVariable that of a worker of another one.
@@ -87,6 +89,13 @@ func worker() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	version, database := cmp.Or(os.Getenv(buildVariable), build), os.Getenv(command.JournalVariable)
+	if os.Getenv(processVariable) == "provider" {
+		if err := provider.Serve(version, false); err != nil {
+			report(err)
+			return 1
+		}
+		return 0
+	}
 	cmd := command.NewWorker(version, nil, database, func() rollout.Executor { return folders{} })
 	if os.Getenv(processVariable) == "companion" {
 		cmd = command.New(version, nil, database)

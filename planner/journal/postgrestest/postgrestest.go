@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -153,6 +154,21 @@ func (c *Cluster) UpWithTLS(certFile, keyFile string) (port string, err error) {
 // Stop ends the server and all connections at once, as a restart of a database does.
 func (c *Cluster) Stop() error {
 	return c.do("pg_ctl", "stop", "--wait", "--silent", "--mode=immediate", "--pgdata="+c.data())
+}
+
+// Kill ends the server with SIGKILL, as the kernel does when it is out of memory. Its other processes end when they
+// notice; [Cluster.Up] fails until then.
+func (c *Cluster) Kill() error {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
 // URL returns that of a new database.

@@ -79,7 +79,7 @@ func New(dir string, settings ...string) (*Server, error) {
 	if s.Address, err = freeAddress(); err != nil {
 		return nil, err
 	}
-	return s, s.up()
+	return s, s.Restart()
 }
 
 // find returns the program that `make temporal` builds, in the folder .bin of the module.
@@ -118,12 +118,13 @@ func freeAddress() (string, error) {
 // answers.
 func (s *Server) Up(t testing.TB) {
 	t.Helper()
-	if err := s.up(); err != nil {
+	if err := s.Restart(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (s *Server) up() error {
+// Restart is [Server.Up] where a test cannot be ended, such as in a goroutine of its own.
+func (s *Server) Restart() error {
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {
 		return err
