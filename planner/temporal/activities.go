@@ -33,7 +33,7 @@ type Runs struct {
 	runs map[string]*hosted
 }
 
-// leave lets other processes go on with the runs of this one. It returns when they can do so without a loss, or ctx ends.
+// leave lets other processes go on with the runs of this one. It returns when they lose nothing by that, or ctx ends.
 func (r *Runs) leave(ctx context.Context) {
 	close(r.leaving)
 	r.mu.Lock()
