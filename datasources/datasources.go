@@ -21,16 +21,27 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
-	"github.com/slipway/terraform-provider-slipway/resources"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
-// All returns the data sources for the provider's table. To add one, add its file and its line here.
-func All() []func() datasource.DataSource {
+// Provider is what the provider shares with data sources when it is configured.
+type Provider interface {
+	// Journals returns where the journals are.
+	Journals() journal.Location
+	// Facts asks nodes what they are like, and changes nothing there. Those of a node that does not answer are null, and a
+	// warning says why.
+	Facts(ctx context.Context, nodes []site.Node) (types.Map, diag.Diagnostics)
+}
+
+// All returns the data sources for the provider's table. To add one, add its file and its line here. facts is the type of
+// the facts of a node.
+func All(facts types.ObjectType) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
 		NewCatalog,
 		NewPlugin,
-		NewNodes,
+		func() datasource.DataSource { return NewNodes(facts) },
 		NewDeploymentStrategy,
 		NewPlan,
 		NewRun,
@@ -49,8 +60,8 @@ func (n named) Metadata(_ context.Context, req datasource.MetadataRequest, resp 
 
 // configured returns what the provider shares with a data source, once it is configured.
 func configured(name named, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) (
-	data resources.ProviderData, ok bool) {
-	if data, ok = req.ProviderData.(resources.ProviderData); !ok && req.ProviderData != nil {
+	data Provider, ok bool) {
+	if data, ok = req.ProviderData.(Provider); !ok && req.ProviderData != nil {
 		resp.Diagnostics.AddError("Provider is not configured",
 			fmt.Sprintf("slipway_%s got %T from the provider. This is a defect of slipway; please report it.", name,
 				req.ProviderData))

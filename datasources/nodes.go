@@ -17,15 +17,17 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
-// NewNodes returns slipway_nodes: the nodes that selectors select.
-func NewNodes() datasource.DataSource { return &nodesSource{named: "nodes"} }
+// NewNodes returns slipway_nodes: the nodes that selectors select. facts is the type of the facts of a node.
+func NewNodes(facts types.ObjectType) datasource.DataSource {
+	return &nodesSource{named: "nodes", facts: facts}
+}
 
 type nodesSource struct {
 	named
-	provider resources.ProviderData
+	facts    types.ObjectType
+	provider Provider
 }
 
 var _ datasource.DataSourceWithConfigure = (*nodesSource)(nil)
@@ -55,7 +57,7 @@ type selectorV0 struct {
 	RackNames  []string `tfsdk:"rack_names"`
 }
 
-func (*nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
+func (s *nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *datasource.SchemaResponse) {
 	criterion := func(description string) schema.ListAttribute {
 		return schema.ListAttribute{Optional: true, ElementType: types.StringType,
 			Validators:          []validator.List{values.NoNulls{}},
@@ -80,7 +82,7 @@ func (*nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 				MarkdownDescription: "The selected nodes as they were given, by name, for `slipway_deployment.nodes`. Sensitive, because `connect` may hold secrets."},
 			"gather_facts": schema.BoolAttribute{Optional: true,
 				MarkdownDescription: "Whether each plan asks the selected nodes for their `facts`, which takes a session with each. Nothing is changed there, no site need know the nodes, and a node that does not answer is a warning. Default: `false`."},
-			"facts": schema.MapAttribute{Computed: true, ElementType: resources.FactsType,
+			"facts": schema.MapAttribute{Computed: true, ElementType: s.facts,
 				MarkdownDescription: "With `gather_facts`, what each selected node says of its machine, by the name of the node, with the attributes of [`node_facts`](../resources/deployment#nestedatt--node_facts) of `slipway_deployment`; null for a node that does not answer. Without it, null."},
 		},
 	}
@@ -117,7 +119,7 @@ func (s *nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp
 	}
 	m.Names = texts(selectors.Members(nodes))
 	m.Selected = selected(ctx, m.Nodes, nodes, m.Names)
-	if m.Facts = types.MapNull(resources.FactsType); m.Gather.ValueBool() {
+	if m.Facts = types.MapNull(s.facts); m.Gather.ValueBool() {
 		chosen := slices.DeleteFunc(nodes, func(n site.Node) bool {
 			_, is := slices.BinarySearch(m.Names, n.Name)
 			return !is

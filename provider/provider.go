@@ -168,5 +168,5 @@ func (p *slipway) Resources(context.Context) []func() resource.Resource {
 }
 
 func (p *slipway) DataSources(context.Context) []func() datasource.DataSource {
-	return datasources.All()
+	return datasources.All(resources.FactsType)
 }
