@@ -30,8 +30,8 @@ import (
 type Provider interface {
 	// Journals returns where the journals are.
 	Journals() journal.Location
-	// Facts asks nodes what they are like, and changes nothing there. Those of a node that does not answer are null, and a
-	// warning says why.
+	// Facts asks nodes what they are like, and changes nothing there. Those of a node that does not answer are null, and
+	// a warning says why.
 	Facts(ctx context.Context, nodes []site.Node) (types.Map, diag.Diagnostics)
 }
 
