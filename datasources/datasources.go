@@ -35,8 +35,8 @@ type Provider interface {
 	Facts(ctx context.Context, nodes []site.Node) (types.Map, diag.Diagnostics)
 }
 
-// All returns the data sources for the provider's table. To add one, add its file and its line here. facts is the type of
-// the facts of a node.
+// All returns the data sources for the provider's table. To add one, add its file and its line here. facts is the type
+// of the facts of a node.
 func All(facts types.ObjectType) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
 		NewCatalog,
