@@ -1,7 +1,10 @@
-// A walk through the page while a run is at work: node page.mjs ADDRESS FOLDER. page_test.go starts it.
+// A walk through the page while a run is at work: node page.mjs ADDRESS FOLDER SITE. page_test.go starts it; a task of the run
+// goes on when the files that it waits for are in the folder SITE.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { check, inspect, keyboard, launch, limit, open } from "./browser.mjs";
 
-const [address, folder] = process.argv.slice(2);
+const [address, folder, site] = process.argv.slice(2);
 const base = address.slice(0, address.indexOf("#")), proof = address.slice(address.indexOf("#"));
 const browser = await launch();
 const page = await open(browser, { viewport: { width: 1280, height: 900 } });
@@ -17,6 +20,49 @@ const run = await page.evaluate(async () => (await (await fetch("/v1/runs")).jso
 await page.reload();
 await page.getByRole("link", { name: run }).click();
 await page.waitForURL("**/runs/" + run);
+
+// What a task prints is read while it runs, by a page that is not loaded anew, and when it has failed.
+const failures = await page.context().newPage(); // an address that was shared: those that fail later come to it
+failures.setDefaultTimeout(limit);
+await page.getByRole("link", { name: "mon1" }).click();
+const output = page.locator("details", { hasText: "Output" }).locator("pre");
+await page.waitForFunction(() => { // until the task runs, the page is loaded when another one ends
+  const pre = document.querySelector("details:not([hidden]) pre[id]");
+  return pre?.textContent.includes("asking mon1: is it up?");
+}, undefined, { timeout: limit });
+await page.evaluate(() => { globalThis.same = true; });
+await failures.goto(base + "runs/" + run + "?failed=true");
+await failures.locator("#grid tbody tr", { hasText: "ctl2" }).waitFor();
+check(await failures.locator("#grid tbody tr").count() === 1, "more than one node failed");
+writeFileSync(join(site, "ask"), "");
+await output.getByText("asking mon1 once more").waitFor();
+check(await page.evaluate(() => globalThis.same), "the page was loaded anew to show what was printed");
+await page.locator("tr", { has: output }).getByRole("link").click();
+await page.waitForURL("**/tasks/*");
+check((await text("main")).includes("asking mon1 once more"), "the page of the task lacks what it printed: " + await text("main"));
+// A pause, which the other tab says at once, with who and why. While it lasts, what was started ends, and nothing is started.
+const person = await page.context().newPage();
+person.setDefaultTimeout(limit);
+await person.goto(base + "runs/" + run + "/approval" + proof);
+const decide = (name) => person.locator("form.decide", { has: person.getByRole("button", { name, exact: true }) });
+const notice = failures.locator(".notice", { hasText: "Paused" });
+check(await notice.count() === 0, "the run is paused");
+await decide("Pause").getByLabel("Reason").fill("the switch is replaced");
+await decide("Pause").getByRole("button").click();
+await notice.getByText("the switch is replaced").waitFor();
+check(/since .* UTC, until a person resumes it/.test(await notice.innerText()), "the pause does not say what ends it: " + await notice.innerText());
+writeFileSync(join(site, "answer"), "");
+await page.getByRole("heading", { name: "failed" }).waitFor(); // it is loaded when the task has ended
+const read = await page.locator("pre").innerText();
+check(/is it up\?\s+asking mon1 once more\s+mon1 does not answer/.test(read), "the output of the failed task: " + read);
+await failures.locator("#grid tbody tr", { hasText: "mon1" }).waitFor();
+await person.reload();
+await decide("Resume").getByRole("button").click();
+await notice.waitFor({ state: "detached" });
+await person.close();
+await failures.close();
+
+await page.goto(base + "runs/" + run);
 await page.locator(".notice").first().waitFor();
 const rows = page.locator("#grid tbody tr");
 check(await rows.count() === 11, `the grid has ${await rows.count()} rows, want 11`);
@@ -25,10 +71,19 @@ check(await cell("cmp6").innerText() === "waiting", "cmp6 does not wait: " + awa
 
 // Failures: a node, its task, and what it says.
 await page.getByLabel("failed only").check();
-await page.waitForFunction(() => [...document.querySelectorAll("#grid tbody tr")].filter((r) => !r.hidden).length === 1);
+await page.waitForFunction(() => [...document.querySelectorAll("#grid tbody tr")].filter((r) => !r.hidden).length === 2);
 check(new URL(page.url()).search === "?failed=true", "the filter is not in the address: " + page.url());
+await page.getByLabel("Search").fill("CTL");
+await page.waitForFunction(() => [...document.querySelectorAll("#grid tbody tr")].filter((r) => !r.hidden).length === 1);
+check(new URL(page.url()).search === "?q=CTL&failed=true", "the search is not in the address: " + page.url());
+const shared = page.url();
 await page.reload();
 check(await rows.count() === 1, "the address with the filter shows other nodes");
+check(await page.getByLabel("failed only").isChecked() && await page.getByLabel("Search").inputValue() === "CTL", "the address shows another filter");
+await page.getByLabel("failed only").uncheck(); // the page lacks these nodes, so it is loaded with the filter
+await page.waitForFunction(() => document.querySelectorAll("#grid tbody tr").length === 3);
+check(new URL(page.url()).search === "?q=CTL", "the address has another filter: " + page.url());
+await page.goto(shared);
 await rows.getByRole("link", { name: "ctl2" }).click();
 await page.getByRole("heading", { name: "Tasks" }).waitFor();
 await page.locator("tr", { hasText: "failed" }).getByRole("link").click();

@@ -117,7 +117,9 @@ func serve(t *testing.T, slipway, dir string) (process, string) {
 	return p, p.until(t, "serving ")
 }
 
-// document is a site of eleven sandbox nodes in four groups, and a service of an entity.
+// document is a site of eleven sandbox nodes in four groups, and services of entities. With approval of its canary, it also
+// asks a node that does not answer: what that prints is seen while it runs, and goes on when the files that it waits for
+// are there.
 func document(t *testing.T, dir, port, approve string) {
 	t.Helper()
 	var b strings.Builder
@@ -134,7 +136,7 @@ func document(t *testing.T, dir, port, approve string) {
 	fmt.Fprintf(&b, `groups:
   - {name: ntp, critical: true, selectors: [{node_tags: [infra]}]}
   - {name: control, critical: true, depends_on: [ntp], selectors: [{node_tags: [control]}], success_criteria: {percent_successful_nodes: 60}}
-  - {name: compute, critical: false, depends_on: [control], selectors: [{node_tags: [compute]}], rolling: {batches: ["1", "100%%"], approve: [%s]}}
+  - {name: compute, critical: false, depends_on: [control], selectors: [{node_tags: [compute]}], rolling: {batches: ["1", "100%%"], soak: 1s, approve: [%s]}}
   - {name: monitoring, critical: false, depends_on: [ntp], selectors: [{node_tags: [monitoring]}]}
 services:
   - name: motd
@@ -153,13 +155,26 @@ catalog:
         - name: settings
           config: {type: file, title: /etc/proxy.conf, parameters: {content: "port = ${self.port}\n"}}
 `, approve, port)
+	if approve != "" {
+		until := func(name string) string { return fmt.Sprintf("until test -e %q; do sleep 0.1; done; ", filepath.Join(dir, name)) }
+		fmt.Fprintf(&b, `    probe:
+      tasks:
+        - name: answer
+          requires: [{resource: "file[/etc/motd]"}]
+          callback: {type: command, per_node: true, parameters: {output: none, argv: [/bin/sh, -c, %q]}}
+`, `echo "asking ${node.name}: is it up?"; `+until("ask")+`echo "asking ${node.name} once more"; `+until("answer")+`echo "${node.name} does not answer"; exit 3`)
+		services, catalog, _ := strings.Cut(b.String(), "catalog:\n")
+		b.Reset()
+		b.WriteString(services + "  - {name: probe, entity: probe, selectors: [{node_tags: [monitoring]}]}\ncatalog:\n" + catalog)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "site.yaml"), []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A person starts a run, sees the grid fill, filters failures, reads a task, finds drift, walks through the history of a
-// service, and approves a batch; every page at two widths, light and dark, without a serious violation that axe finds.
+// A person starts a run, sees the grid fill, reads what a task prints while it runs and when it has failed, filters
+// failures, finds drift, walks through the history of a service, pauses and resumes the run, and approves a batch; every
+// page at two widths, light and dark, without a serious violation that axe finds.
 func TestPage(t *testing.T) {
 	slipway := binary(t)
 	dir := t.TempDir()
@@ -184,14 +199,14 @@ func TestPage(t *testing.T) {
 	document(t, dir, "443", `"1"`)
 	page, address := serve(t, slipway, dir)
 	run := start(t, dir, slipway, "apply", "--yes", "site.yaml")
-	browser := start(t, "", "node", "page.mjs", address, artefacts(t))
+	browser := start(t, "", "node", "page.mjs", address, artefacts(t), dir)
 	if browser.ended(t); t.Failed() {
 		_ = run.Process.Signal(os.Interrupt) // it waits for the approval
 	}
 	for run.lines.Scan() {
 		t.Log(run.lines.Text())
 	}
-	_ = run.Wait() // it failed on one node
+	_ = run.Wait() // it failed on two nodes
 	out, err := exec.CommandContext(t.Context(), slipway, "report", "--journal-directory", filepath.Join(dir, ".slipway")).Output()
 	if err != nil || !strings.Contains(string(out), "approve batch 1 of group compute, by ") || !strings.Contains(string(out), "the canary is fine") {
 		t.Errorf("%v: the report does not show the approval:\n%s", err, out)
