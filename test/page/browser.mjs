@@ -78,3 +78,14 @@ export async function inspect(page, name, folder) {
   await page.screenshot({ path: join(folder, name + ".png") });
   await page.setViewportSize(size);
 }
+
+// picture takes a picture of the upper part of a page for the guide: view-NAME.png.
+export async function picture(page, name, folder) {
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 1000, height: 800 });
+  const height = await page.evaluate(() => Math.ceil(document.querySelector("main").getBoundingClientRect().bottom + scrollY));
+  await page.setViewportSize({ width: 1000, height: Math.min(height, 800) });
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: join(folder, `view-${name}.png`) });
+  await page.setViewportSize(size);
+}

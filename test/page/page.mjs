@@ -2,7 +2,7 @@
 // goes on when the files that it waits for are in the folder SITE.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, inspect, keyboard, launch, limit, open } from "./browser.mjs";
+import { check, inspect, keyboard, launch, limit, open, picture } from "./browser.mjs";
 
 const [address, folder, site] = process.argv.slice(2);
 const base = address.slice(0, address.indexOf("#")), proof = address.slice(address.indexOf("#"));
@@ -53,7 +53,7 @@ await notice.getByText("the switch is replaced").waitFor();
 check(/since .* UTC, until a person resumes it/.test(await notice.innerText()), "the pause does not say what ends it: " + await notice.innerText());
 writeFileSync(join(site, "answer"), "");
 await page.getByRole("heading", { name: "failed" }).waitFor(); // it is loaded when the task has ended
-const read = await page.locator("pre").innerText();
+const printed = page.url(), read = await page.locator("pre").innerText();
 check(/is it up\?\s+asking mon1 once more\s+mon1 does not answer/.test(read), "the output of the failed task: " + read);
 await failures.locator("#grid tbody tr", { hasText: "mon1" }).waitFor();
 await person.reload();
@@ -129,6 +129,7 @@ await grid.addInitScript(() => addEventListener("DOMContentLoaded", () => {
 await grid.goto(base + "runs/" + run);
 check(!(await form.getByLabel("Your token").isVisible()), "the token is asked for again");
 await form.getByLabel("Reason").fill("the canary is fine");
+await picture(page, "decisions", folder);
 await form.getByRole("button", { name: "Approve" }).click();
 await page.getByText("Recorded: approve batch 1 of group compute").waitFor();
 // The other tab fills without being loaded by hand.
@@ -142,7 +143,7 @@ await grid.close();
 // Every page at both widths, light and dark.
 const pages = { overview: "", nodes: "runs/" + run, failed: "runs/" + run + "?failed=true", groups: "runs/" + run + "/groups",
   timeline: "runs/" + run + "/timeline", plan: "runs/" + run + "/plan", drift: "drift", decisions: "runs/" + run + "/approval",
-  node: "runs/" + run + "/nodes/ctl2", task: failed.slice(base.length), services: "services", service: "services/proxy" };
+  node: "runs/" + run + "/nodes/ctl2", task: failed.slice(base.length), output: printed.slice(base.length), services: "services", service: "services/proxy" };
 for (const [width, height] of [[1280, 900], [390, 844]]) {
   for (const colorScheme of ["light", "dark"]) {
     const one = await open(browser, { viewport: { width, height }, colorScheme });
@@ -152,6 +153,13 @@ for (const [width, height] of [[1280, 900], [390, 844]]) {
     }
     await one.context().close();
   }
+}
+
+// Pictures for the guide.
+for (const [name, path] of Object.entries(pages)) {
+  if (["failed", "decisions", "task", "services"].includes(name)) continue; // they look like others, or are over
+  await page.goto(base + path);
+  await picture(page, name, folder);
 }
 
 // By keyboard: the first key leads past the navigation, and each page is walked through from its start to its end.
@@ -173,6 +181,6 @@ for (const [width, height] of [[1280, 900], [390, 844]]) {
 // Without script: the same grid.
 const plain = await open(browser, { javaScriptEnabled: false });
 await plain.goto(base + "runs/" + run + "?failed=true");
-check(await plain.locator("#grid tbody tr").count() === 1, "without script the filter does not work");
+check(await plain.locator("#grid tbody tr").count() === 2, "without script the filter does not work");
 await browser.close();
 console.log("walked through", Object.keys(pages).length, "pages");

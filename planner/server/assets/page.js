@@ -12,9 +12,11 @@ const filter = () => {
   }
   id("nothing").hidden = shown > 0;
 };
+// A page that the server filtered lacks rows: a filter that shows more loads it again, and so does a node that fails.
+const whole = !location.search;
+let reload;
+const again = () => { reload ??= setTimeout(() => location.reload(), 2000); };
 if (form) {
-  // A page that the server filtered lacks rows: a filter that shows more loads it again.
-  const whole = !location.search;
   const changed = () => {
     const query = new URLSearchParams();
     if (form.elements.q.value) query.set("q", form.elements.q.value);
@@ -24,6 +26,7 @@ if (form) {
     filter();
   };
   form.addEventListener("input", changed);
+  form.elements.failed.addEventListener("change", () => { if (!whole) form.requestSubmit(); });
   form.addEventListener("submit", (e) => { if (whole) { e.preventDefault(); changed(); } });
 }
 // Decisions are requests with a token, which the printed address or the person gives; this tab alone remembers it.
@@ -70,7 +73,6 @@ const follow = (update) => {
 };
 if (live && !form) {
   // The page of a node or a task: what runs prints is added to it, and other tasks load it again, not all the time.
-  let reload;
   follow((u) => {
     for (const [name, text] of Object.entries(u.printed ?? {})) {
       const box = id(name);
@@ -78,7 +80,7 @@ if (live && !form) {
       box.parentElement.hidden = false;
       box.lastElementChild.append(text);
     }
-    if (u.changed) reload ??= setTimeout(() => location.reload(), 2000);
+    if (u.changed) again();
   });
 } else if (live) {
   let said = 0;
@@ -106,7 +108,10 @@ if (live && !form) {
       later(name, (cell) => { if (cell) { cell.className = "cell " + state; put(cell, text); } });
     }
     for (const [name, [state, stage, message]] of Object.entries(u.rows)) {
-      later(name, (row) => { if (row) { row.dataset.state = state; put(row.lastElementChild, stage + " " + message); } });
+      later(name, (row) => {
+        if (row) { row.dataset.state = state; put(row.lastElementChild, stage + " " + message); }
+        else if (state === "failed" && !whole && !form.elements.q.value) again();
+      });
     }
     for (const [name, [done, counts, stage, reason]] of Object.entries(u.groups)) {
       later(name, (row) => {
