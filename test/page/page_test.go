@@ -288,6 +288,23 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
+// The guide of the companion shows each view of the page, with a picture that make screenshots made and that is not large.
+func TestPicturesOfViews(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/guides/companion.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, view := range []string{"overview", "nodes", "groups", "timeline", "plan", "drift", "decisions", "node", "output", "service"} {
+		if !strings.Contains(string(guide), "](../pictures/view-"+view+".png)") {
+			t.Errorf("the guide does not show the view %s", view)
+		}
+		made, err := os.Stat("../../docs/pictures/view-" + view + ".png")
+		if err != nil || made.Size() < 10<<10 || made.Size() > 100<<10 {
+			t.Errorf("the picture of the view %s: %v, %v", view, made, err)
+		}
+	}
+}
+
 func stop(t *testing.T, p process) {
 	t.Helper()
 	if err := p.Process.Signal(os.Interrupt); err != nil {
