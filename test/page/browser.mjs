@@ -84,7 +84,7 @@ export async function picture(page, name, folder) {
   const size = page.viewportSize();
   await page.setViewportSize({ width: 1000, height: 800 });
   const height = await page.evaluate(() => Math.ceil(document.querySelector("main").getBoundingClientRect().bottom + scrollY));
-  await page.setViewportSize({ width: 1000, height: Math.min(height, 800) });
+  await page.setViewportSize({ width: 1000, height: Math.min(height, name === "timeline" ? 800 : 520) });
   await page.evaluate(() => scrollTo(0, 0));
   await page.screenshot({ path: join(folder, `view-${name}.png`) });
   await page.setViewportSize(size);
