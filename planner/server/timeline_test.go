@@ -39,7 +39,7 @@ func TestTimelineOfBatches(t *testing.T) {
 		return journal.Event{Kind: kind, Node: "w1", Action: "health check", Status: status, Millis: 1000}
 	}
 	record(0, "", journal.Event{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":2,"batches":[1,1]},
-		{"name":"idle","depends_on":["web"]},{"name":"db","after":["web"],"nodes":1},{"name":"late","depends_on":["db"],"nodes":1}]}`})
+		{"name":"idle","depends_on":["web"]},{"name":"db","after":["web"],"nodes":1},{"name":"late","depends_on":["db"],"nodes":1},{"name":"solo","nodes":1}]}`})
 	record(0, "web", journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "w1", Tasks: 1}, {Node: "w2", Tasks: 1}})[0])
 	record(10, "web", phase(journal.PhaseStarted, "batch 1 of 2"))
 	record(20, "web", phase(journal.PhaseFinished, "batch 1 of 2"))
@@ -63,6 +63,8 @@ func TestTimelineOfBatches(t *testing.T) {
 	record(500, "db", journal.Event{Kind: journal.PhaseFinished, Phase: 2, Status: "failed"})
 	record(500, "db", journal.Event{Kind: journal.GroupFinished, Status: "FAILED"})
 	record(500, "late", journal.Event{Kind: journal.GroupFinished, Status: "FAILED", Message: "it depends on db, which failed"})
+	record(501, "solo", journal.Event{Kind: journal.PhaseStarted, Phase: 3})
+	record(502, "solo", journal.Event{Kind: journal.GroupFinished, Status: "DEPLOYED"})
 	if err := w.Finish(t.Context(), "failed", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -73,13 +75,14 @@ func TestTimelineOfBatches(t *testing.T) {
 	}
 	want := []string{", paused, 30s", "web, , 8m0s", "web, batch 1 of 2, 5m13s", "web, batch 1 of 2: node, 10s", "web, batch 1 of 2: health check, 1s",
 		"web, batch 1 of 2: soak, 5m0s", "web, batch 1 of 2: health check after the soak, 2s", "web, waits for the approval of batch 1, 1m0s", "web, maintenance window is closed, 1m0s",
-		"web, batch 2 of 2, 40s", "web, batch 2 of 2: node, 40s", "db, , 5s", "db, phase 2, 5s"}
+		"web, batch 2 of 2, 40s", "web, batch 2 of 2: node, 40s", "db, , 5s", "db, phase 2, 5s", "solo, , 1s", "solo, phase 3, 1s"}
 	if got, want := strings.Join(bars, "\n"), strings.Join(want, "\n"); got != want {
 		t.Errorf("the bars are\n%s\nwant\n%s\nin:\n%s", got, want, body)
 	}
 	_, list, _ := strings.Cut(body, "<h2>Who waited for whom</h2>")
 	list, _, _ = strings.Cut(list, "<h2>")
-	for _, want := range []string{"<bdi>db</bdi> waited 8m15s for <bdi>web</bdi>", "<bdi>late</bdi> waited 8m20s for <bdi>db, and did not start</bdi>",
+	// One group at a time: solo waited for none, and started after db.
+	for _, want := range []string{"<bdi>solo</bdi> waited 8m20s for <bdi>its turn, after db</bdi>", "<bdi>db</bdi> waited 8m10s for <bdi>web</bdi>", "<bdi>late</bdi> waited 8m20s for <bdi>db, and did not start</bdi>",
 		"<bdi>web</bdi> waited 5m0s for <bdi>the soak of batch 1 of 2</bdi>", "<bdi>web</bdi> waited 1m0s for <bdi>the approval of batch 1</bdi>",
 		"<bdi>web</bdi> waited 1m0s for <bdi>its maintenance window</bdi>", "<bdi>The run</bdi> waited 30s for <bdi>a person who paused it, by anna: the switch is replaced</bdi>"} {
 		if !strings.Contains(list, want) {
