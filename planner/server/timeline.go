@@ -294,10 +294,19 @@ func (t *timeline) waits() (out []waited) {
 				last = l
 			}
 		}
+		if own != nil {
+			since := t.start
+			if last != nil {
+				since = last.End
+				out = append(out, waited{g.Name, last.Group, legible(since.Sub(t.start)), false})
+			}
+			if b := t.before(own); b != nil && b.End.Sub(since) >= time.Second {
+				out = append(out, waited{g.Name, "its turn, after " + b.Group, legible(b.End.Sub(since)), false})
+			}
+			continue
+		}
 		switch {
 		case last == nil:
-		case own != nil:
-			out = append(out, waited{g.Name, last.Group, legible(own.Start.Sub(t.start)), false})
 		case t.ended[g.Name] == "" && t.running && g.Nodes > 0:
 			out = append(out, waited{g.Name, last.Group, legible(t.end.Sub(t.start)), true})
 		case t.ended[g.Name] != string(strategy.Deployed) && (t.ended[g.Name] != "" || g.Nodes > 0):
@@ -308,6 +317,17 @@ func (t *timeline) waits() (out []waited) {
 		out = append(out, waited{cmp.Or(w.Group, "The run"), w.what, w.Took(), w.open && t.running})
 	}
 	return out
+}
+
+// before returns the group that ended last before another one started; nil: none did.
+func (t *timeline) before(own *lane) (last *lane) {
+	for _, g := range t.outline.Groups {
+		l := t.groups[g.Name]
+		if l != nil && l != own && !l.End.After(own.Start) && (last == nil || l.End.After(last.End)) {
+			last = l
+		}
+	}
+	return last
 }
 
 // legible rounds a duration as people read it.
