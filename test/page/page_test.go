@@ -156,7 +156,9 @@ catalog:
           config: {type: file, title: /etc/proxy.conf, parameters: {content: "port = ${self.port}\n"}}
 `, approve, port)
 	if approve != "" {
-		until := func(name string) string { return fmt.Sprintf("until test -e %q; do sleep 0.1; done; ", filepath.Join(dir, name)) }
+		until := func(name string) string {
+			return fmt.Sprintf("until test -e %q; do sleep 0.1; done; ", filepath.Join(dir, name))
+		}
 		fmt.Fprintf(&b, `    probe:
       tasks:
         - name: answer
