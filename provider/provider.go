@@ -7,8 +7,10 @@ import (
 	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -62,7 +64,10 @@ type slipway struct {
 	getenv  func(string) string
 }
 
-var _ provider.Provider = (*slipway)(nil)
+var (
+	_ provider.ProviderWithActions       = (*slipway)(nil)
+	_ provider.ProviderWithListResources = (*slipway)(nil)
+)
 
 // modelV0 is the provider's configuration.
 type modelV0 struct {
@@ -135,7 +140,7 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 	if known && data.Handing == nil { // else workers have the files
 		resp.Diagnostics.Append(resources.MissingFiles(connection)...)
 	}
-	resp.ResourceData, resp.DataSourceData = data, data
+	resp.ResourceData, resp.DataSourceData, resp.ActionData, resp.ListResourceData = data, data, data, data
 }
 
 // connection returns the defaults for nodes: the configuration over the environment.
@@ -165,6 +170,12 @@ func (p *slipway) Resources(context.Context) []func() resource.Resource {
 		resources.NewOverride,
 		resources.NewDeployment,
 	}
+}
+
+func (p *slipway) Actions(context.Context) []func() action.Action { return resources.Actions() }
+
+func (p *slipway) ListResources(context.Context) []func() list.ListResource {
+	return resources.ListResources()
 }
 
 func (p *slipway) DataSources(context.Context) []func() datasource.DataSource {

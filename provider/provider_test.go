@@ -46,6 +46,16 @@ func TestSchemas(t *testing.T) {
 		described(t, name, s.Block)
 	}
 	described(t, "provider", schemas.Provider.Block)
+	for _, name := range []string{"slipway_check", "slipway_reboot", "slipway_unlock"} {
+		if schemas.ActionSchemas[name] == nil {
+			t.Errorf("the action %s is not there", name)
+			continue
+		}
+		described(t, name, schemas.ActionSchemas[name].Schema.Block)
+	}
+	if schemas.ListResourceSchemas["slipway_deployment"] == nil {
+		t.Error("the list of slipway_deployment is not there")
+	}
 }
 
 // described reports what has no description: the registry's documentation comes from there.

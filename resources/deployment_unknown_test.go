@@ -27,8 +27,8 @@ type planning struct {
 	typ    tftypes.Object
 }
 
-// mayApply configures the provider, which applying needs.
-func (p *planning) mayApply() {
+// mayApply configures the provider, which applying needs, and returns where its journals are.
+func (p *planning) mayApply() (journals string) {
 	p.t.Helper()
 	schemas, err := p.server.GetProviderSchema(p.t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
@@ -38,7 +38,8 @@ func (p *planning) mayApply() {
 	for name, typ := range typ.AttributeTypes {
 		config[name] = tftypes.NewValue(typ, nil)
 	}
-	config["journal_directory"] = valueOf(p.t.TempDir())
+	journals = p.t.TempDir()
+	config["journal_directory"] = valueOf(journals)
 	value, err := tfprotov6.NewDynamicValue(typ, tftypes.NewValue(typ, config))
 	if err != nil {
 		p.t.Fatal(err)
@@ -48,6 +49,7 @@ func (p *planning) mayApply() {
 		p.t.Fatal(err)
 	}
 	p.warnings(resp.Diagnostics)
+	return journals
 }
 
 func newPlanning(t *testing.T) *planning {
