@@ -180,18 +180,3 @@ func TestOverrideRefuses(t *testing.T) {
 		}
 	}
 }
-
-// TestGuideOfOverride holds the guide to what the command prints.
-func TestGuideOfOverride(t *testing.T) {
-	guide, err := os.ReadFile("../../templates/guides/companion.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, _, _ := answer(t, "", "override", planFile)
-	order, _, _ := answer(t, "", "order", withPlugins(t))
-	for line := range strings.Lines(out + order) {
-		if line = strings.TrimRight(line, "\n"); line != "" && !strings.Contains(string(guide), "\n    "+line+"\n") {
-			t.Errorf("the guide does not show %q", line)
-		}
-	}
-}

@@ -329,16 +329,6 @@ func TestGuide(t *testing.T) {
 		!strings.Contains(errOut, "ntp-node, control-nodes") {
 		t.Errorf("status %d: %s%s", status, out, errOut)
 	}
-	shown, err := os.ReadFile("testdata/simulate-third.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, _, _ := strings.Cut(string(shown), "\n\nGROUP")
-	for line := range strings.Lines(table) {
-		if line = strings.TrimRight(line, "\n"); line != "" && !strings.Contains(string(guide), "\n    "+line+"\n") {
-			t.Errorf("the guide does not show %q", line)
-		}
-	}
 }
 
 // What a plan or state has beside its deployments is rolled out nowhere. An attribute that no deployment has is null

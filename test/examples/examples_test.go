@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -101,9 +100,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// block is a configuration in a page.
-var block = regexp.MustCompile("(?ms)^```(?:hcl|terraform)\n(.*?)^```$")
-
+// TestPages checks the configurations in pages that TestGuides does not run as files.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(top, "templates/guides/*.md"))
@@ -119,14 +116,17 @@ func TestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, match := range block.FindAllSubmatch(content, -1) {
+		for _, p := range parts(t, filepath.Base(page), string(content)) {
+			if p.kind != "hcl" && p.kind != "terraform" {
+				continue
+			}
 			found++
 			t.Run(filepath.Base(page), func(t *testing.T) {
 				dir := t.TempDir()
-				write(t, filepath.Join(dir, "main.tf"), string(match[1]))
+				write(t, filepath.Join(dir, "main.tf"), p.content)
 				write(t, filepath.Join(dir, "site.conf"), "server {}\n")       // the README's
 				write(t, filepath.Join(dir, "catalog.yaml"), "entities: {}\n") // the catalog guide's
-				part := string(match[1])
+				part := p.content
 				if strings.Contains(part, "# ...") { // not whole
 					terraform(t, dir, "fmt", "-check", "-diff", "-no-color")
 					return
