@@ -6,7 +6,9 @@
 // run commands; they are there only when the files are made, and because its drift detection is off, plans never
 // contact them.
 //
-// The files below testdata, site excepted, are made by
+// testdata/shared has the node of two sites, with the ledger that both have there.
+//
+// The files below testdata, the configurations excepted, are made by
 //
 //	go test ./test/golden -update
 //
