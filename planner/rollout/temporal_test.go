@@ -5,19 +5,27 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal"
 )
 
 // onTemporal returns what drives a run in the test environment of Temporal's SDK, by the clock of the caller's bubble.
-func onTemporal() func(context.Context, *rollout.Hosted) error {
+func onTemporal() func(context.Context, *rollout.Hosted) error { return reported(new(atomic.Int32)) }
+
+// reported is onTemporal that counts the signals with ends of sessions.
+func reported(count *atomic.Int32) func(context.Context, *rollout.Hosted) error {
 	return func(_ context.Context, h *rollout.Hosted) error {
 		var suite testsuite.WorkflowTestSuite
 		suite.SetLogger(slog.New(slog.DiscardHandler))
@@ -30,6 +38,7 @@ func onTemporal() func(context.Context, *rollout.Hosted) error {
 			drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error {
 			return drive(ctx, h, ended)
 		}, Signal: func(_ context.Context, _, signal string, arg any) error {
+			count.Add(1)
 			env.SignalWorkflow(signal, arg)
 			return nil
 		}}
@@ -61,4 +70,95 @@ func TestManySessionsOnTemporal(t *testing.T) {
 			t.Errorf("%d different sessions of %d, want more than 1,000", sessions, len(nodes.sessions))
 		}
 	})
+}
+
+// TestEndsOfShortSessionsComeWithSteps checks that sessions that end one after the other cost no signal each.
+func TestEndsOfShortSessionsComeWithSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, nodes := site.Site{Name: "lon1"}, newFaulty()
+		for i := range 60 {
+			n := fmt.Sprintf("n%03d", i)
+			s.Nodes = append(s.Nodes, site.Node{Name: n})
+			pause := time.Duration(100+i) * time.Millisecond
+			nodes.slow[at{n, preparing}], nodes.slow[at{n, deploying}] = pause, pause
+		}
+		p, err := plan(s, nil, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var reports atomic.Int32
+		report, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: nodes, Recorder: &diary{}, RunID: "r1",
+			Drive: reported(&reports), Now: time.Now, Machines: rollout.NewMachines(nil)})
+		if err != nil || report.Status != rollout.StatusSucceeded || len(nodes.sessions) < 120 {
+			t.Fatalf("the run ended as %q after %d sessions, error %v", report.Status, len(nodes.sessions), err)
+		}
+		if got := reports.Load(); got > 10 {
+			t.Errorf("%d sessions took %d signals, want at most 10", len(nodes.sessions), got)
+		}
+	})
+}
+
+// TestACallbackOfALostStepIsNotCalledAgain checks that a process that goes on with a run counts a callback as begun that
+// the process before started in a step of which only the journal has a trace.
+func TestACallbackOfALostStepIsNotCalledAgain(t *testing.T) {
+	s := site.Site{Name: "lon1"}
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Phases = []planner.Phase{{TaskGroup: task.Management,
+		Tasks: []task.Task{{Kind: task.Callback, Name: "p/c", Group: task.Management, Action: task.Run}}}}
+	var got run.Result
+	drive := func(ctx context.Context, h *rollout.Hosted) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		reports := make(chan rollout.Ends, 1)
+		go func() {
+			_ = h.Serve(ctx, 1, nil, func(_ context.Context, ends rollout.Ends) error {
+				reports <- ends
+				return nil
+			})
+		}()
+		program, now, _ := h.Program()
+		m := run.New(program)
+		commands := m.Handle(run.Event{Kind: run.Begin}, now.Now)
+		if _, err := h.Step(rollout.Step{Number: 1, At: now.Now, Commands: commands}); err != nil {
+			return err
+		}
+		ended := (<-reports).Ends[0].ID
+		out, err := h.Step(rollout.Step{Number: 2, At: now.Now, Ended: []run.ID{ended}})
+		if err != nil {
+			return err
+		}
+		got = out.Results[0]
+		commands = m.Handle(run.Event{Kind: run.Ended, ID: ended, Result: got}, out.Now)
+		_, err = h.Step(rollout.Step{Number: 3, At: out.Now, Commands: commands})
+		return err
+	}
+	var saved saves
+	diary, caller := &diary{}, &operator{}
+	o := rollout.Options{Executor: newFaulty(), Recorder: diary, RunID: "r1", Drive: drive, Keep: saved.keep, Now: time.Now,
+		Caller: caller, Machines: rollout.NewMachines(nil)}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := rollout.Run(t.Context(), s, p, o); err != nil || got.Outcome != run.Succeeded {
+			t.Fatalf("the callback ended as %q, the run with %v", got.Outcome, err)
+		}
+	})
+	o.Begun = map[string]bool{}
+	for _, e := range diary.events {
+		if e.Kind == journal.TaskStarted {
+			o.Begun[rollout.Began(e)] = true
+		}
+	}
+	o.Saved, err = rollout.LoadSaved("1", func(string) ([]byte, error) { return saved[0], nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.SavedAt, o.Machines = "1", rollout.NewMachines(nil)
+	synctest.Test(t, func(t *testing.T) {
+		_, _ = rollout.Run(t.Context(), s, p, o) // it fails with the callback
+	})
+	if got.Outcome != run.Failed || len(caller.calls) != 1 {
+		t.Errorf("the callback ended as %q after %d calls, want one call, and a failure", got.Outcome, len(caller.calls))
+	}
 }
