@@ -16,23 +16,26 @@ import (
 type Hosted struct {
 	*driver
 
-	mu       sync.Mutex // guards the driver, but for what its sessions use at once
-	number   int        // of the last step
-	saved    string     // where what was saved last is
-	last     Stepped    // its answer
-	sessions map[run.ID]*hostedSession
-	started  int           // sessions, in all
-	changed  chan struct{} // closed, and made anew, when there is something to do for Serve
-	due      []End         // not reported yet, in order
-	report   Ends          // the last one
-	sent     bool          // it was
-	sending  bool          // it is
-	before   int           // the last step when it was made
-	leaves   bool          // no session is begun any more
-	persons  []run.Event   // what persons have decided
-	over     chan struct{}
-	end      *run.Report
-	finished chan struct{} // closed when the machine has said that the run is over
+	mu        sync.Mutex // guards the driver, but for what its sessions use at once
+	number    int        // of the last step
+	waiting   bool       // it waits for ends
+	following time.Time  // until then, the next one is expected
+	first     int        // the step with which this process goes on: the one before may have taken it, and left no trace
+	saved     string     // where what was saved last is
+	last      Stepped    // its answer
+	sessions  map[run.ID]*hostedSession
+	started   int           // sessions, in all
+	changed   chan struct{} // closed, and made anew, when there is something to do for Serve
+	due       []End         // not reported yet, in order
+	report    Ends          // the last one
+	sent      bool          // it was
+	sending   bool          // it is
+	before    int           // the last step when it was made
+	leaves    bool          // no session is begun any more
+	persons   []run.Event   // what persons have decided
+	over      chan struct{}
+	end       *run.Report
+	finished  chan struct{} // closed when the machine has said that the run is over
 }
 
 // hostedSession is a session that was started and not taken yet.
@@ -73,13 +76,15 @@ type Step struct {
 	Commands []run.Command // to execute, in order
 	Ended    []run.ID      // sessions whose results are wanted
 	Stop     bool          // the run is to be stopped
+	Wait     time.Duration // for which ends of sessions are waited for; 0: reports have them
 }
 
 // Stepped is the answer to a step. That the run is stopped comes before the results.
 type Stepped struct {
 	Now             time.Time // UTC
 	Stopped, GaveUp bool
-	Results         []run.Result // of Step.Ended
+	Ends            []End        // more ends, which no report has
+	Results         []run.Result // of Step.Ended, and of those of Ends that were not lost
 	Twice           []string     // see [run.Event]
 	Planned         bool         // the next pass was planned: Program, or none follows
 	Program         *run.Program
@@ -172,10 +177,14 @@ func (h *Hosted) Run() string { return h.RunID }
 // Finished is closed when the machine has said that the run is over.
 func (h *Hosted) Finished() <-chan struct{} { return h.finished }
 
-// Step executes commands and takes the results of sessions.
+// Step executes commands and takes the results of sessions. Those that end while it waits need no report, and no step
+// of their own.
 func (h *Hosted) Step(s Step) (Stepped, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for s.Number == h.number && h.waiting {
+		h.pause(nil)
+	}
 	if s.Number == h.number {
 		return h.last, nil
 	}
@@ -185,8 +194,22 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	if s.Stop {
 		h.cancellation.stop(run.ErrInterrupted)
 	}
-	k := Saved{Step: s, Time: h.Now()}
-	for _, id := range s.Ended {
+	k, parts := Saved{Step: s, Time: h.Now()}, h.parts()
+	out := h.perform(&k)
+	if err := h.log.record(); err != nil { // what was recorded is durable before a session starts
+		h.cancellation.abort(err)
+	}
+	h.number = s.Number
+	if s.Wait > 0 && len(s.Ended) == 0 && !out.Planned && h.parts() == parts {
+		h.wait(s.Wait)
+		out.Ends, h.due = h.due, nil
+	}
+	for _, e := range out.Ends {
+		if !e.Lost {
+			k.Step.Ended = append(k.Step.Ended, e.ID)
+		}
+	}
+	for _, id := range k.Step.Ended {
 		started := h.sessions[id]
 		if started == nil {
 			return Stepped{}, fmt.Errorf("no session %v was started", id)
@@ -198,12 +221,9 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 		}
 		k.Ends = append(k.Ends, started.end)
 	}
-	out, err := h.perform(&k)
-	if err != nil {
+	var err error
+	if out.Results, err = h.results(k); err != nil {
 		return Stepped{}, err
-	}
-	if err := h.log.record(); err != nil { // what was recorded is durable before a session starts
-		h.cancellation.abort(err)
 	}
 	k.Machines = h.Machines.drain()
 	if err := h.keep(k); err != nil {
@@ -212,19 +232,81 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	now := h.state()
 	out.Now, out.Twice, out.Stopped, out.GaveUp, out.Saved = now.Now, now.Twice, now.Stopped, now.GaveUp, now.Saved
 	out.Parts = now.Parts
-	h.number, h.last = s.Number, out
+	h.last, h.following = out, time.Time{}
+	if s.Wait > 0 && len(out.Results) > 0 {
+		h.following = h.Now().Add(nextStep)
+		time.AfterFunc(nextStep, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.notify()
+		})
+	}
 	h.notify()
 	return out, nil
 }
 
-// perform executes the commands of a step and takes the ends of its sessions, also when another process did before.
-func (h *Hosted) perform(k *Saved) (out Stepped, err error) {
+const (
+	moreEnds = 10 * time.Millisecond  // for which a step waits after a first end
+	nextStep = 250 * time.Millisecond // for which ends that come after one with results are kept for the next step
+)
+
+// wait lets sessions run, and returns when some have ended, or what a report has is to be handled.
+func (h *Hosted) wait(limit time.Duration) {
+	h.waiting = true
+	defer func() { h.waiting = false }()
+	h.notify()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	ended := false
+	for h.end == nil && h.awaited() {
+		if len(h.due) > 0 && !ended {
+			ended = true
+			timer.Reset(moreEnds)
+		}
+		if !h.pause(timer.C) {
+			return
+		}
+	}
+}
+
+// awaited reports whether sessions run, and all ends are due.
+func (h *Hosted) awaited() bool {
+	runs, ended := false, len(h.due)
+	for _, s := range h.sessions {
+		select {
+		case <-s.ended:
+			ended--
+		default:
+			runs = true
+		}
+	}
+	return runs && ended >= 0 // those that were lost and are due have not ended
+}
+
+// pause lets others change something, and reports whether somebody did before the time was over.
+func (h *Hosted) pause(over <-chan time.Time) bool {
+	changed := h.changed
+	h.mu.Unlock()
+	defer h.mu.Lock()
+	select {
+	case <-changed:
+	case <-h.over:
+		return false
+	case <-over:
+		return false
+	}
+	return true
+}
+
+// perform executes the commands of a step, also when another process did before.
+func (h *Hosted) perform(k *Saved) (out Stepped) {
 	for _, c := range k.Step.Commands {
 		switch c.Kind {
 		case run.Start:
 			h.started++
-			h.sessions[c.ID] = &hostedSession{session: h.prepared(c), number: h.started, limit: c.Until.Sub(k.Step.At),
+			s := &hostedSession{session: h.prepared(c), number: h.started, limit: c.Until.Sub(k.Step.At),
 				ended: make(chan struct{})}
+			h.sessions[c.ID], s.restored = s, k.Step.Number == h.first
 		case run.NextPass:
 			h.passOver(c.Report)
 			e := h.nextPass(c, k.Program, k.Time)
@@ -248,13 +330,18 @@ func (h *Hosted) perform(k *Saved) (out Stepped, err error) {
 			h.execute(c)
 		}
 	}
+	return out
+}
+
+// results takes the ends of the sessions of a step, likewise.
+func (h *Hosted) results(k Saved) (out []run.Result, err error) {
 	for i, id := range k.Step.Ended {
 		started := h.sessions[id]
 		if started == nil {
 			return out, fmt.Errorf("no session %v was started", id)
 		}
 		delete(h.sessions, id)
-		out.Results = append(out.Results, h.take(started.session, k.Ends[i]).Bounded())
+		out = append(out, h.take(started.session, k.Ends[i]).Bounded())
 	}
 	return out, nil
 }
@@ -341,7 +428,7 @@ func (h *Hosted) calls() (n int) {
 // next reports whether h.report is to be sent: it was not, or there are new ends since the step after it.
 func (h *Hosted) next() bool {
 	switch {
-	case h.sending:
+	case h.sending, h.waiting, h.Now().Before(h.following):
 		return false
 	case h.sent && (len(h.due) == 0 || h.report.Number > 0 && h.number == h.before):
 		return false
@@ -382,12 +469,12 @@ func (h *Hosted) begin(part int) (open int) {
 		go func() {
 			defer cancel()
 			s.end = h.runs(ctx, s.session)
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			close(s.ended)
 			if s.end == nil { // it was lost, and is tried again
 				return
 			}
-			h.mu.Lock()
-			defer h.mu.Unlock()
 			h.due = append(h.due, End{ID: s.ID})
 			h.notify()
 		}()

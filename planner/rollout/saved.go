@@ -74,12 +74,13 @@ func (h *Hosted) open() error {
 		if i == 0 {
 			continue
 		}
-		if _, err := h.perform(&k); err != nil {
+		h.perform(&k)
+		if _, err := h.results(k); err != nil {
 			return fmt.Errorf("step %d of the run cannot be done again: %w", k.Step.Number, err)
 		}
 		h.number = k.Step.Number
 	}
-	h.saved = h.SavedAt
+	h.saved, h.first = h.SavedAt, h.number+1
 	h.Machines.drain()
 	now := h.Now()
 	for _, s := range h.sessions {

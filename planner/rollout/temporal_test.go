@@ -98,8 +98,8 @@ func TestEndsOfShortSessionsComeWithSteps(t *testing.T) {
 	})
 }
 
-// TestACallbackOfALostStepIsNotCalledAgain checks that a process that goes on with a run counts a callback as begun that
-// the process before started in a step of which only the journal has a trace.
+// TestACallbackOfALostStepIsNotCalledAgain checks that a process that goes on with a run counts a callback as begun
+// that the process before started in a step of which only the journal has a trace.
 func TestACallbackOfALostStepIsNotCalledAgain(t *testing.T) {
 	s := site.Site{Name: "lon1"}
 	p, err := plan(s, nil, nil, false)
@@ -137,8 +137,8 @@ func TestACallbackOfALostStepIsNotCalledAgain(t *testing.T) {
 	}
 	var saved saves
 	diary, caller := &diary{}, &operator{}
-	o := rollout.Options{Executor: newFaulty(), Recorder: diary, RunID: "r1", Drive: drive, Keep: saved.keep, Now: time.Now,
-		Caller: caller, Machines: rollout.NewMachines(nil)}
+	o := rollout.Options{Executor: newFaulty(), Recorder: diary, RunID: "r1", Drive: drive, Keep: saved.keep,
+		Now: time.Now, Caller: caller, Machines: rollout.NewMachines(nil)}
 	synctest.Test(t, func(t *testing.T) {
 		if _, err := rollout.Run(t.Context(), s, p, o); err != nil || got.Outcome != run.Succeeded {
 			t.Fatalf("the callback ended as %q, the run with %v", got.Outcome, err)

@@ -14,6 +14,7 @@ package temporal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -249,7 +250,8 @@ func (d *driving) goOn(ctx workflow.Context) error {
 // step has commands executed and takes what came of sessions.
 func (d *driving) step(ctx workflow.Context) error {
 	commands, ends := d.Commands, d.Ended
-	s := step{d.key(), rollout.Step{Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop}}
+	s := step{d.key(), rollout.Step{Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop,
+		Wait: d.wait(ctx)}}
 	for _, c := range commands {
 		d.over = d.over || c.Kind == run.Finish
 	}
@@ -263,7 +265,7 @@ func (d *driving) step(ctx workflow.Context) error {
 		return err
 	}
 	d.Steps, d.steps, d.Twice, d.Saved = d.Steps+1, d.steps+1, out.Twice, out.Saved
-	d.Commands, d.Ended, d.Stop = nil, d.Ended[len(ends):], false
+	d.Commands, d.Ended, d.Stop = nil, slices.Clone(d.Ended[len(ends):]), false
 	d.setClock(ctx, out.Now)
 	for d.Parts < out.Parts {
 		d.Parts++
@@ -276,6 +278,12 @@ func (d *driving) step(ctx workflow.Context) error {
 		last := commands[len(commands)-1]
 		d.handle(ctx, run.Event{Kind: run.Planned, ID: last.ID, Program: out.Program})
 	}
+	ends = append(ends, out.Ends...)
+	for _, e := range out.Ends {
+		if !e.Lost {
+			s.Ended = append(s.Ended, e.ID)
+		}
+	}
 	for i, r := range out.Results {
 		d.handle(ctx, run.Event{Kind: run.Ended, ID: s.Ended[i], Result: r})
 	}
@@ -286,6 +294,22 @@ func (d *driving) step(ctx workflow.Context) error {
 	}
 	d.events(ctx)
 	return nil
+}
+
+// stepWait is for how long a step waits for ends of sessions. What else comes meanwhile waits, too.
+const stepWait = 250 * time.Millisecond
+
+// wait is how long the next step may wait. The first one does not, since a process that goes on without it would not
+// know what it started.
+func (d *driving) wait(ctx workflow.Context) time.Duration {
+	switch left := d.wake.Sub(d.now(ctx)); {
+	case d.Steps == 0:
+		return 0
+	case d.wake.IsZero():
+		return stepWait
+	default:
+		return max(0, min(stepWait, left))
+	}
 }
 
 // events handles what came without a step.
