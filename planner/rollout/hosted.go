@@ -83,7 +83,7 @@ type Step struct {
 type Stepped struct {
 	Now             time.Time // UTC
 	Stopped, GaveUp bool
-	Ends            []End        // more ends, which no report has
+	Ends            []End        // more ends, which no report has; another step is to follow at once
 	Results         []run.Result // of Step.Ended, and of those of Ends that were not lost
 	Twice           []string     // see [run.Event]
 	Planned         bool         // the next pass was planned: Program, or none follows
@@ -200,8 +200,10 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 		h.cancellation.abort(err)
 	}
 	h.number = s.Number
-	if s.Wait > 0 && len(s.Ended) == 0 && !out.Planned && h.parts() == parts {
-		h.wait(s.Wait)
+	if s.Wait > 0 && !out.Planned && h.parts() == parts {
+		if len(s.Ended) == 0 {
+			h.wait(s.Wait)
+		}
 		out.Ends, h.due = h.due, nil
 	}
 	for _, e := range out.Ends {
@@ -233,7 +235,7 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	out.Now, out.Twice, out.Stopped, out.GaveUp, out.Saved = now.Now, now.Twice, now.Stopped, now.GaveUp, now.Saved
 	out.Parts = now.Parts
 	h.last, h.following = out, time.Time{}
-	if s.Wait > 0 && len(out.Results) > 0 {
+	if len(out.Ends) > 0 {
 		h.following = h.Now().Add(nextStep)
 		time.AfterFunc(nextStep, func() {
 			h.mu.Lock()
@@ -247,7 +249,7 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 
 const (
 	moreEnds = 10 * time.Millisecond  // for which a step waits after a first end
-	nextStep = 250 * time.Millisecond // for which ends that come after one with results are kept for the next step
+	nextStep = 250 * time.Millisecond // for which ends that come after an answer with ends are kept for the next step
 )
 
 // wait lets sessions run, and returns when some have ended, or what a report has is to be handled.

@@ -76,6 +76,7 @@ type driving struct {
 	read    time.Time
 	steps   int // of this workflow run
 	over    bool
+	more    bool  // the last step took ends while they came: more may come
 	lost    error // the process that hosts the run is gone
 
 	selector workflow.Selector
@@ -225,7 +226,7 @@ func (c *Continued) retried() (ids []run.ID) {
 
 // ready reports whether there is something to do.
 func (d *driving) ready() bool {
-	return len(d.Commands)+len(d.Ended)+len(d.decided) > 0 || d.woken || d.Stop || d.lost != nil
+	return len(d.Commands)+len(d.Ended)+len(d.decided) > 0 || d.woken || d.Stop || d.more || d.lost != nil
 }
 
 // pack puts the machine into what continues as new.
@@ -266,6 +267,7 @@ func (d *driving) step(ctx workflow.Context) error {
 	}
 	d.Steps, d.steps, d.Twice, d.Saved = d.Steps+1, d.steps+1, out.Twice, out.Saved
 	d.Commands, d.Ended, d.Stop = nil, slices.Clone(d.Ended[len(ends):]), false
+	d.more = len(out.Ends) > 0
 	d.setClock(ctx, out.Now)
 	for d.Parts < out.Parts {
 		d.Parts++
