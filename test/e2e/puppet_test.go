@@ -63,3 +63,54 @@ func TestServiceWithCommands(t *testing.T) {
 	expect(t, n, running)
 	assertUntouched(t, before, n)
 }
+
+// TestPackagesOfLanguages installs packages of pip and gem beside those of apt, with options, in a version and in another one, holds one of
+// apt, and takes all away.
+func TestPackagesOfLanguages(t *testing.T) {
+	t.Parallel()
+	n := nodes.Take(t, 1)[0]
+	t.Cleanup(func() { n.Wipe(t) })
+	const tools = `
+    package = {
+      python3-pip = { install_options = ["--no-install-recommends"] }
+      ruby        = { install_options = ["--no-install-recommends"] }
+      tree        = { mark = %q }
+      %s
+    }`
+	site := func(mark, more string) string { return puppetSite(t, n, fmt.Sprintf(tools, mark, more)) }
+	w := newWorkspace(t, site("hold", ""))
+	w.must(w.apply(), 0)
+	expect(t, n, [2]string{"apt-mark showhold", "tree"}, [2]string{"dpkg -s build-essential >/dev/null 2>&1 || echo not there", "not there"})
+	n.On(t, `mkdir -p /srv/wheels /srv/gems/gems && cd /srv/gems && for v in 1.0 2.0; do
+echo "Gem::Specification.new { |s| s.name = 'slipgem'; s.version = '$v'; s.summary = 'x'; s.authors = ['x']; s.files = [] }" >s.gemspec
+gem build -o gems/slipgem-$v.gem s.gemspec >/dev/null 2>&1
+done && gem generate_index >/dev/null && python3 - <<'END'
+import zipfile
+for v in ("1.0", "2.0"):
+    with zipfile.ZipFile("/srv/wheels/slip_py-%s-py3-none-any.whl" % v, "w") as z:
+        info = "slip_py-%s.dist-info/" % v
+        z.writestr("slip_py.py", "version = '%s'\n" % v)
+        z.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: slip-py\nVersion: %s\n" % v)
+        z.writestr(info + "WHEEL", "Wheel-Version: 1.0\nGenerator: slipway\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        z.writestr(info + "RECORD", "slip_py.py,,\n%sMETADATA,,\n%sWHEEL,,\n%sRECORD,,\n" % (info, info, info))
+END`)
+	languages := func(version string) string {
+		return fmt.Sprintf(`
+      slipgem = { ensure = %[1]q, provider = "gem", require = ["package[ruby]"], install_options = ["--clear-sources", "--source", "file:///srv/gems"] }
+      "the library" = { name = "Slip_Py", ensure = %[1]q, provider = "pip", install_options = ["--no-index", "--find-links", "/srv/wheels", "--break-system-packages"] }`, version)
+	}
+	pip, gem := [2]string{"pip3 list --format=freeze | grep slip", "slip-py==1.0"}, [2]string{"gem list slipgem | grep slip", "slipgem (1.0)"}
+	w.write("main.tf", site("none", languages("1.0")))
+	w.must(w.apply(), 0)
+	expect(t, n, [2]string{"apt-mark showhold", ""}, pip, gem)
+	w.must(w.plan(), 0, "No changes")
+	n.On(t, "pip3 uninstall -y -q --break-system-packages slip-py 2>&1")
+	w.write("main.tf", site("none", languages("2.0")))
+	w.must(w.apply(), 0)
+	expect(t, n, [2]string{pip[0], "slip-py==2.0"}, [2]string{gem[0], "slipgem (2.0, 1.0)"}) // of a gem, several versions may be there
+	w.write("main.tf", site("hold", ""))
+	w.must(w.apply(), 0)
+	expect(t, n, [2]string{"apt-mark showhold", "tree"}, [2]string{"pip3 list --format=freeze | grep slip; gem list | grep slip; echo end", "end"})
+	w.mustDestroy()
+	expect(t, n, [2]string{"apt-mark showhold; ls /usr/bin/pip3 /usr/bin/gem /usr/bin/tree 2>/dev/null; echo end", "end"})
+}

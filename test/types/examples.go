@@ -64,8 +64,10 @@ file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
 }
 `,
 	"package": `package = {
-  nginx  = { ensure = "installed" }
-  telnet = { ensure = "absent" }
+  nginx       = { ensure = "installed", install_options = ["--no-install-recommends"], mark = "hold" }
+  telnet      = { ensure = "absent" }
+  requests    = { ensure = "2.32.3", provider = "pip", require = ["package[python3-pip]"] }
+  python3-pip = {}
 }
 `,
 	"service": `service = {

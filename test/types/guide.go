@@ -51,7 +51,7 @@ in between, but for what the last column names. From then on the parameter is le
 | ` + "`host`" + ` | ` + "`host_aliases`" + `, ` + "`comment`" + ` | no aliases, no comment | |
 | ` + "`ssh_authorized_key`" + ` | ` + "`options`" + ` | no options | |
 | ` + "`mount`" + ` | ` + "`fstype`" + `, ` + "`options`" + `, ` + "`dump`" + `, ` + "`pass`" + `, and with ` + "`ensure = \"present\"`" + ` whether it is mounted | the defaults of fstab | |
-| ` + "`package`" + ` | | | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
+| ` + "`package`" + ` | ` + "`mark`" + ` | not held | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
 | ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`apt_repository`" + `, ` + "`yum_repository`" + `, ` + "`systemd_unit`" + `, ` + "`hostname`" + `, ` + "`kernel_module`" + `, ` + "`timezone`" + `, ` + "`ini_setting`" + `, ` + "`file_line`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
 
 ## One object under two names
@@ -68,7 +68,7 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `file_line` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` and ` + "`" + `line` + "`" + ` | links in the path, also the file itself |
 | ` + "`" + `ini_setting` + "`" + ` | two titles with one ` + "`" + `path` + "`" + `, ` + "`" + `section` + "`" + ` and ` + "`" + `setting` + "`" + ` | links in the path, also the file itself |
 | ` + "`" + `mount` + "`" + ` | a path has one spelling, without a slash at its end | links in the path |
-| ` + "`" + `package` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `; ` + "`" + `tree` + "`" + ` and ` + "`" + `tree:amd64` + "`" + ` | the node's own architecture in the name |
+| ` + "`" + `package` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `; ` + "`" + `tree` + "`" + ` and ` + "`" + `tree:amd64` + "`" + `; those of gem, pip and npm are others | the node's own architecture in the name |
 | ` + "`" + `service` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `, with or without ` + "`" + `.service` + "`" + ` | a unit's other names |
 | ` + "`" + `ssh_authorized_key` + "`" + ` | two titles with one ` + "`" + `name` + "`" + ` and ` + "`" + `user` + "`" + `, or ` + "`" + `target` + "`" + ` | the file of a ` + "`" + `user` + "`" + ` given as ` + "`" + `target` + "`" + `; links in the path, also the file itself |
 | ` + "`" + `sysctl` + "`" + ` | ` + "`" + `net.ipv4.ip_forward` + "`" + ` and ` + "`" + `net/ipv4/ip_forward` + "`" + ` | |

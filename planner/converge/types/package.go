@@ -25,6 +25,10 @@ func wantPackage(r resource.Resource) packageWant {
 	if w.ensure == "present" {
 		w.ensure = "installed"
 	}
+	for _, option := range r.Parameters.Strings("install_options") {
+		w.options += option + "\x00"
+	}
+	w.mark = r.Parameters.String("mark")
 	return w
 }
 
@@ -40,7 +44,7 @@ func (packageType) Prefetch(ctx context.Context, s *Session, rs []resource.Resou
 		}
 		w := wantPackage(r)
 		wants[provider] = append(wants[provider], w)
-		if w.ensure == "latest" {
+		if w.ensure == "latest" && w.options == "" {
 			latest[provider] = append(latest[provider], w.name)
 		}
 	}
@@ -50,7 +54,7 @@ func (packageType) Prefetch(ctx context.Context, s *Session, rs []resource.Resou
 		}
 	}
 	for provider, names := range latest {
-		if _, err := newestVersions(ctx, s, provider, names); err != nil {
+		if _, err := newestVersions(ctx, s, provider, names, packageWant{}); err != nil {
 			return err
 		}
 	}
@@ -62,8 +66,10 @@ func alongside(s *Session, provider string, wants ...packageWant) ([]packageWant
 	return system.Remember(s.System, "package.wants."+provider, func() ([]packageWant, error) { return wants, nil })
 }
 
-// newestVersions asks for names, unless an earlier question covered them.
-func newestVersions(ctx context.Context, s *Session, provider string, names []string) (map[string]string, error) {
+// newestVersions asks for names with the install options of w, unless an earlier question covered them.
+func newestVersions(
+	ctx context.Context, s *Session, provider string, names []string, w packageWant,
+) (map[string]string, error) {
 	type answer struct {
 		asked  []string
 		newest map[string]string
@@ -73,10 +79,10 @@ func newestVersions(ctx context.Context, s *Session, provider string, names []st
 		return nil, err
 	}
 	ask := func() (answer, error) {
-		newest, err := m.newest(ctx, s, names)
+		newest, err := m.newest(ctx, s, names, w.installOptions()...)
 		return answer{names, newest}, err
 	}
-	a, err := system.Remember(s.System, "package.newest."+provider, ask)
+	a, err := system.Remember(s.System, "package.newest."+provider+" "+w.options, ask)
 	if err == nil && slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(a.asked, n) }) {
 		a, err = ask()
 	}
@@ -102,9 +108,12 @@ func (packageType) Check(ctx context.Context, s *Session, r resource.Resource) (
 	if err != nil {
 		return nil, err
 	}
+	if _, marks := m.(marker); want.mark != "" && !marks {
+		return nil, packageError(want, fmt.Errorf("mark: %s has none; leave it out, only apt can hold a package", provider))
+	}
 	newest := ""
 	if want.ensure == "latest" && state.there() {
-		versions, err := newestVersions(ctx, s, provider, []string{want.name})
+		versions, err := newestVersions(ctx, s, provider, []string{want.name}, want)
 		if err != nil {
 			return nil, packageError(want, err)
 		}
@@ -130,10 +139,14 @@ func comparePackage(
 	case want.version() != "":
 		ok = ok && slices.ContainsFunc(is.versions, func(v string) bool { return matches(v, want.version()) })
 	}
-	if ok {
-		return nil
+	var found []Difference
+	if !ok {
+		found = append(found, Difference{Parameter: "ensure", Is: is.String(), Should: should})
 	}
-	return []Difference{{Parameter: "ensure", Is: is.String(), Should: should}}
+	if mark := is.mark(); want.mark != "" && mark != want.mark {
+		found = append(found, Difference{Parameter: "mark", Is: mark, Should: want.mark})
+	}
+	return found
 }
 
 func packageError(w packageWant, err error) error { return fmt.Errorf("package %q: %w", w.name, err) }
@@ -147,7 +160,7 @@ func (t packageType) capture(ctx context.Context, s *Session, r resource.Resourc
 	}
 	b = packageBefore{
 		Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,
-		Conffiles: state.condition == conditionConffiles,
+		Conffiles: state.condition == conditionConffiles, Marked: want.mark != "",
 	}
 	if len(state.versions) > 0 {
 		b.Version = state.versions[len(state.versions)-1]
@@ -158,7 +171,7 @@ func (t packageType) capture(ctx context.Context, s *Session, r resource.Resourc
 	}
 	others, err := alongside(s, provider, want)
 	if err == nil {
-		err = m.capture(ctx, s, want, len(differences) > 0, others, &b)
+		err = m.capture(ctx, s, want, differsIn("ensure", differences), others, &b)
 	}
 	if err != nil {
 		err = packageError(want, err)
@@ -196,10 +209,16 @@ func (t packageType) ApplyBatch(ctx context.Context, s *Session, rs []resource.R
 		}
 		groups[m] = append(groups[m], i)
 	}
-	for _, known := range packageManagers {
-		if indexes := groups[known.manager]; len(indexes) > 0 {
-			t.applyWith(ctx, s, known.manager, rs, indexes, errs)
+	apply := func(m packageManager) {
+		if indexes := groups[m]; len(indexes) > 0 {
+			t.applyWith(ctx, s, m, rs, indexes, errs)
 		}
+	}
+	for _, known := range packageManagers { // they may bring the programs of the others
+		apply(known.manager)
+	}
+	for _, l := range languages {
+		apply(l)
 	}
 	return errs
 }
@@ -223,7 +242,7 @@ func (t packageType) applyWith(
 	if len(todo) > 0 {
 		// What cannot be completed matters only where it is in the way.
 		cutOff, inOrder := finishOthers(ctx, s, m), wantedInOrder(ctx, s, m)
-		err := errors.Join(m.transact(ctx, s, wants(todo)), cutOff)
+		err := errors.Join(bring(ctx, s, m, wants(todo)), cutOff)
 		for _, i := range todo {
 			errs[i] = t.verify(ctx, s, rs[i], err)
 		}
@@ -232,7 +251,7 @@ func (t packageType) applyWith(
 			for _, i := range todo {
 				if errs[i] != nil && ctx.Err() == nil {
 					before := wantedInOrder(ctx, s, m)
-					errs[i] = t.verify(ctx, s, rs[i], m.transact(ctx, s, wants([]int{i})))
+					errs[i] = t.verify(ctx, s, rs[i], bring(ctx, s, m, wants([]int{i})))
 					errs[i] = errors.Join(errs[i], stillInOrder(ctx, s, m, before))
 				}
 			}
@@ -248,6 +267,36 @@ func (t packageType) applyWith(
 			errs[i] = packageError(wantPackage(rs[i]), errs[i])
 		}
 	}
+}
+
+func differsIn(parameter string, found []Difference) bool {
+	return slices.ContainsFunc(found, func(d Difference) bool { return d.Parameter == parameter })
+}
+
+// bring makes a transaction of the wants that have the same install options, and sets the marks. What differs in its
+// mark alone takes part in no transaction, which would install a newer version.
+func bring(ctx context.Context, s *Session, m packageManager, wants []packageWant) error {
+	var errs []error
+	var options []string
+	parts := map[string][]packageWant{}
+	for _, w := range wants {
+		state, err := m.state(ctx, s, w.name)
+		if err == nil && w.mark != "" && w.ensure != "latest" &&
+			!differsIn("ensure", comparePackage(w, state, "", m.matches)) {
+			continue
+		}
+		if _, known := parts[w.options]; !known {
+			options = append(options, w.options)
+		}
+		parts[w.options] = append(parts[w.options], w)
+	}
+	for _, o := range options {
+		errs = append(errs, m.transact(ctx, s, parts[o]))
+	}
+	if marks, ok := m.(marker); ok {
+		errs = append(errs, marks.mark(ctx, s, wants))
+	}
+	return errors.Join(errs...)
 }
 
 // wantedInOrder returns what resources want of a package manager and the node has.
@@ -292,10 +341,22 @@ func (t packageType) verify(ctx context.Context, s *Session, r resource.Resource
 
 // widen forgets the companions that an undo was about to take away: they stay.
 func (packageType) widen(
-	_ context.Context, _ *Session, _ resource.Resource, b *packageBefore,
+	_ context.Context, _ *Session, r resource.Resource, b *packageBefore,
 ) error { //nolint:unparam // a widener
 	b.Leaving = nil
+	b.Marked = b.Marked || r.Parameters.Has("mark")
 	return nil
+}
+
+// release returns whether the package was held.
+func (packageType) release(
+	_ context.Context, _ *Session, r resource.Resource, b *packageBefore,
+) (resource.Parameters, error) { //nolint:unparam // a releaser
+	if !b.Marked || r.Parameters.Has("mark") || !wantPackage(r).install() {
+		return nil, nil
+	}
+	b.Marked = false
+	return resource.Parameters{"mark": packageState{held: b.Present && b.Held}.mark()}, nil
 }
 
 // Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are

@@ -91,7 +91,7 @@ func apkCommand(args ...string) system.Command {
 	return system.Command{Argv: append([]string{"apk", "--no-progress", "--wait", "120"}, args...), Timeout: packageTimeout}
 }
 
-func (apk) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
+func (apk) newest(ctx context.Context, s *Session, names []string, _ ...string) (map[string]string, error) {
 	c := apkCommand(append([]string{"version", "-l", "<", "--"}, names...)...)
 	out, err := ask(ctx, s, c)
 	if err != nil {
@@ -146,11 +146,10 @@ func (a apk) transact(ctx context.Context, s *Session, wants []packageWant) erro
 		if len(packages) == 0 {
 			return nil
 		}
-		args := slices.Concat(verb, []string{"--"}, packages)
 		if verb[0] == "add" {
-			return a.add(ctx, s, args)
+			return a.add(ctx, s, slices.Concat(verb, wants[0].installOptions(), []string{"--"}, packages))
 		}
-		return mustRun(ctx, s, apkCommand(args...))
+		return mustRun(ctx, s, apkCommand(slices.Concat(verb, []string{"--"}, packages)...))
 	}
 	return errors.Join(run(del, "del", "--purge"), run(fix, "fix"), run(add, "add"), run(upgrade, "add", "--upgrade"))
 }

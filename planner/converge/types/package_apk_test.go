@@ -32,7 +32,7 @@ func TestAPK(t *testing.T) {
 			t.Errorf("1.36.1-r15 is %s: not %v", should, want)
 		}
 	}
-	if err := (apk{}).transact(t.Context(), s, []packageWant{{"mc", "absent"}, {"vim", "installed"}, {"jq", "1.7"}, {"tree", "2-r1"}, {"busybox", "latest"}}); err != nil {
+	if err := (apk{}).transact(t.Context(), s, []packageWant{{name: "mc", ensure: "absent"}, {name: "vim", ensure: "installed"}, {name: "jq", ensure: "1.7"}, {name: "tree", ensure: "2-r1"}, {name: "busybox", ensure: "latest"}}); err != nil {
 		t.Fatal(err)
 	}
 	r.wantRan(t, "apk --no-progress --wait 120 del --purge -- mc", "apk --no-progress --wait 120 add -- vim jq~1.7 tree=2-r1",

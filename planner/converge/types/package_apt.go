@@ -35,8 +35,10 @@ func (apt) state(_ context.Context, s *Session, name string) (packageState, erro
 
 func (apt) matches(is, should string) bool { return is == should }
 
-func (apt) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
-	policies, err := aptPolicies(ctx, s, names)
+func (apt) newest(
+	ctx context.Context, s *Session, names []string, options ...string,
+) (map[string]string, error) {
+	policies, err := aptPolicies(ctx, s, names, aptReleases(options)...)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +51,20 @@ func (apt) newest(ctx context.Context, s *Session, names []string) (map[string]s
 	return newest, nil
 }
 
+// aptReleases returns the install options that apt-cache knows, too: those that say which version is the candidate.
+func aptReleases(options []string) (out []string) {
+	for i := 0; i < len(options); i++ {
+		switch name, _, whole := strings.Cut(options[i], "="); name {
+		case "-t", "--target-release", "--default-release", "-o", "--option":
+			if out = append(out, options[i]); !whole && i+1 < len(options) {
+				i++
+				out = append(out, options[i])
+			}
+		}
+	}
+	return out
+}
+
 // aptPolicy is what the index has of one package.
 type aptPolicy struct {
 	candidate string // empty when there is none, as for a virtual package
@@ -56,8 +72,10 @@ type aptPolicy struct {
 }
 
 // aptPolicies asks `apt-cache policy`; a name that the index does not know is left out.
-func aptPolicies(ctx context.Context, s *Session, names []string) (map[string]aptPolicy, error) {
-	c := system.Command{Argv: append([]string{"apt-cache", "policy", "--"}, names...)}
+func aptPolicies(
+	ctx context.Context, s *Session, names []string, options ...string,
+) (map[string]aptPolicy, error) {
+	c := system.Command{Argv: slices.Concat([]string{"apt-cache", "policy"}, options, []string{"--"}, names)}
 	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
@@ -256,12 +274,37 @@ func (a apt) transact(ctx context.Context, s *Session, wants []packageWant) erro
 		if pinned {
 			args = append(args, "--allow-downgrades")
 		}
+		args = append(args, wants[0].installOptions()...)
 		errInstall = mustRun(ctx, s, aptGet(append(append(args, "--"), both...)...))
 	}
 	if len(purge) > 0 {
 		errPurge = aptPurge(ctx, s, purge)
 	}
 	return errors.Join(errInstall, errPurge)
+}
+
+func (apt) mark(ctx context.Context, s *Session, wants []packageWant) error {
+	db, err := readDpkg(s)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, m := range []struct {
+		mark, verb string
+		held       bool
+	}{{"none", "unhold", true}, {"hold", "hold", false}} {
+		var keys []string
+		for _, w := range wants {
+			key, p := db.find(w.name)
+			if w.mark == m.mark && p.condition == conditionInstalled && p.held == m.held {
+				keys = append(keys, key)
+			}
+		}
+		if len(keys) > 0 {
+			errs = append(errs, mustRun(ctx, s, system.Command{Argv: append([]string{"apt-mark", m.verb, "--"}, keys...)}))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // aptPurge purges packages, and once more those of which apt leaves the configuration files: they were half removed.

@@ -137,14 +137,14 @@ func TestAptTransact(t *testing.T) {
 	database := stanza("mc", "") + strings.Replace(stanza("held", ""), "install ok", "hold ok", 1) + stanza("gone", "")
 	r := &recorder{}
 	s := aptNode(t, database, r)
-	err := apt{}.transact(t.Context(), s, []packageWant{{"jq", "1.6-2"}, {"held", "latest"}, {"mc", "absent"}, {"gone", "purged"}, {"libc6:amd64", "installed"}})
+	err := apt{}.transact(t.Context(), s, []packageWant{{name: "jq", ensure: "1.6-2"}, {name: "held", ensure: "latest"}, {name: "mc", ensure: "absent"}, {name: "gone", ensure: "purged"}, {name: "libc6:amd64", ensure: "installed"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.wantRan(t, "apt-mark unhold -- held", "apt-get install --allow-downgrades -- jq=1.6-2 held mc- libc6:amd64", "apt-get purge -- gone")
 
 	s = wholeMachine(t, map[string]string{"/var/lib/dpkg/status": dpkgStanza, dpkgUpdates + "/0001": stanza("jq", ""), dpkgUpdates + "/tmp.i": "x"}, r.run)
-	if err := (apt{}).transact(t.Context(), s, []packageWant{{"jq", "absent"}}); err != nil {
+	if err := (apt{}).transact(t.Context(), s, []packageWant{{name: "jq", ensure: "absent"}}); err != nil {
 		t.Fatal(err)
 	}
 	r.wantRan(t, "dpkg --force-confdef --force-confold --configure -a", "apt-get install -- jq-")
@@ -153,7 +153,7 @@ func TestAptTransact(t *testing.T) {
 func TestAptVersions(t *testing.T) {
 	r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints(policySample)}}
 	s := aptNode(t, "", r)
-	errs := apt{}.known(t.Context(), s, []packageWant{{"jq", "1.6-2.1"}, {"jq", "1.7"}, {"mail-transport-agent", "installed"}, {"nosuch", "absent"}})
+	errs := apt{}.known(t.Context(), s, []packageWant{{name: "jq", ensure: "1.6-2.1"}, {name: "jq", ensure: "1.7"}, {name: "mail-transport-agent", ensure: "installed"}, {name: "nosuch", ensure: "absent"}})
 	for i, want := range []string{"", "has no version 1.7, but 1.6-2.1+deb12u3, 1.6-2.1", "a virtual package", ""} {
 		if (errs[i] == nil) != (want == "") || want != "" && !strings.Contains(errs[i].Error(), want) {
 			t.Errorf("%d: %v, want %q", i, errs[i], want)

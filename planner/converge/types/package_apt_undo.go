@@ -93,7 +93,7 @@ func (a apt) plan(
 		return simulate(ctx, s, "purge", "--", want.name)
 	}
 	together := slices.DeleteFunc(slices.Clone(alongside), func(w packageWant) bool {
-		return !w.install() || db.state(w.name).there()
+		return !w.install() || db.state(w.name).there() || w.options != want.options
 	})
 	if !slices.Contains(together, want) {
 		together = []packageWant{want}
@@ -128,7 +128,8 @@ func (a apt) plan(
 
 // installing simulates one transaction that installs packages.
 func (apt) installing(ctx context.Context, s *Session, wants []packageWant) (aptPlan, error) {
-	arguments := []string{"install", "--allow-downgrades", "--"}
+	arguments := append([]string{"install", "--allow-downgrades"}, wants[0].installOptions()...)
+	arguments = append(arguments, "--")
 	for _, w := range wants {
 		arguments = append(arguments, w.argument())
 	}
@@ -434,8 +435,12 @@ func (apt) bringBack(ctx context.Context, s *Session, b packageBefore) error {
 	if err := markAuto(ctx, s, marks); err != nil {
 		return err
 	}
-	if _, p := db.find(b.Name); b.Present && b.Held && !p.held {
+	_, p := db.find(b.Name)
+	switch held := b.Present && b.Held; {
+	case held && !p.held:
 		return mustRun(ctx, s, system.Command{Argv: []string{"apt-mark", "hold", "--", b.Name}})
+	case b.Marked && !held && p.held:
+		return mustRun(ctx, s, system.Command{Argv: []string{"apt-mark", "unhold", "--", b.Name}})
 	}
 	return nil
 }

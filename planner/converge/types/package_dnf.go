@@ -92,8 +92,10 @@ func (dnf) matches(is, should string) bool {
 }
 
 // newest asks for updates: status 100 says that there are some. A package without one is at its newest.
-func (dnf) newest(ctx context.Context, s *Session, names []string) (map[string]string, error) {
-	c := system.Command{Argv: append([]string{"dnf", "-q", "check-update", "--"}, names...)}
+func (dnf) newest(
+	ctx context.Context, s *Session, names []string, options ...string,
+) (map[string]string, error) {
+	c := system.Command{Argv: slices.Concat([]string{"dnf", "-q", "check-update"}, options, []string{"--"}, names)}
 	out, err := ask(ctx, s, c)
 	if err != nil {
 		return nil, err
@@ -158,7 +160,11 @@ func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) erro
 		if len(packages) == 0 {
 			return nil
 		}
-		return mustRun(ctx, s, dnfCommand(append([]string{verb, "--"}, packages...)...))
+		args := []string{verb}
+		if verb != "remove" {
+			args = append(args, wants[0].installOptions()...)
+		}
+		return mustRun(ctx, s, dnfCommand(append(append(args, "--"), packages...)...))
 	}
 	errs := []error{run("remove", remove), run("install", append(install, pinned...)), run("upgrade", upgrade)}
 	// install does not go back to an older version.
@@ -169,7 +175,7 @@ func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) erro
 		}
 		is := func(v string) bool { return d.matches(v, w.version()) }
 		if w.version() != "" && state.there() && !slices.ContainsFunc(state.versions, is) {
-			errs = append(errs, mustRun(ctx, s, dnfCommand("downgrade", "--", w.name+"-"+w.version())))
+			errs = append(errs, run("downgrade", []string{w.name + "-" + w.version()}))
 		}
 	}
 	return errors.Join(errs...)

@@ -73,7 +73,7 @@ func TestRPMStates(t *testing.T) {
 func TestDnfTransact(t *testing.T) {
 	r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(rpmSample)}}
 	s := wholeMachine(t, nil, r.run)
-	err := dnf{}.transact(t.Context(), s, []packageWant{{"vim", "installed"}, {"bash", "latest"}, {"mc", "latest"}, {"nm", "absent"}, {"glibc", "2.38"}})
+	err := dnf{}.transact(t.Context(), s, []packageWant{{name: "vim", ensure: "installed"}, {name: "bash", ensure: "latest"}, {name: "mc", ensure: "latest"}, {name: "nm", ensure: "absent"}, {name: "glibc", ensure: "2.38"}})
 	if err != nil {
 		t.Fatal(err)
 	}

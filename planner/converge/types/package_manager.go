@@ -16,14 +16,14 @@ type packageManager interface {
 	// state reads what the node has under a name, from the manager's own database.
 	state(ctx context.Context, s *Session, name string) (packageState, error)
 	// newest returns the newest version that the node's index has of each package that is there, without refreshing the
-	// index; a package of which it knows none is left out.
-	newest(ctx context.Context, s *Session, names []string) (map[string]string, error)
+	// index; a package of which it knows none is left out. options are the install options.
+	newest(ctx context.Context, s *Session, names []string, options ...string) (map[string]string, error)
 	// matches reports whether the version that is there is the one wanted.
 	matches(is, should string) bool
 	// known finds out, for each want, whether the index has what is to be installed, refreshing the index when it has not.
 	// The errors answer wants one by one.
 	known(ctx context.Context, s *Session, wants []packageWant) []error
-	// transact brings all wants about in one transaction as far as the manager can.
+	// transact brings all wants, which have the same install options, about in one transaction as far as the manager can.
 	transact(ctx context.Context, s *Session, wants []packageWant) error
 	// capture completes b with what the manager needs for undo. differs says that there will be a transaction, alongside
 	// lists the wants that may share it.
@@ -43,6 +43,12 @@ type restorer interface {
 	restore(ctx context.Context, s *Session, b packageBefore) (was string, err error)
 }
 
+// marker is implemented by package managers that can keep a package from being changed.
+type marker interface {
+	// mark sets the marks that are wanted and that are not yet as they should be.
+	mark(ctx context.Context, s *Session, wants []packageWant) error
+}
+
 // selfReliant is what dnf and apk have in common: they refresh their index by themselves, where a transaction needs
 // that, and remember which packages came along for others, and take them away with the last of those.
 type selfReliant struct{}
@@ -55,8 +61,8 @@ func (selfReliant) capture(context.Context, *Session, packageWant, bool, []packa
 	return nil
 }
 
-// packageManagers is the table of package managers, with where each one's program is. The first that is there is the
-// node's own.
+// packageManagers is the table of the package managers of nodes, with where each one's program is. The first that is
+// there is the node's own.
 var packageManagers = []struct {
 	provider string
 	paths    []string
@@ -92,6 +98,13 @@ func (s packageState) there() bool {
 	return s.condition == conditionInstalled || s.condition == conditionBroken
 }
 
+func (s packageState) mark() string {
+	if s.held {
+		return "hold"
+	}
+	return "none"
+}
+
 func (s packageState) String() string {
 	switch {
 	case s.trouble != "":
@@ -111,6 +124,17 @@ func (s packageState) String() string {
 type packageWant struct {
 	name   string
 	ensure string // installed, latest, absent, purged or a version
+	// options are the install options with a zero byte after each, so that wants can be compared.
+	options string
+	mark    string // hold, none, or empty: left as it is
+}
+
+// installOptions returns the arguments that an installation gets besides.
+func (w packageWant) installOptions() []string {
+	if w.options == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(w.options, "\x00"), "\x00")
 }
 
 func (w packageWant) install() bool { return w.ensure != "absent" && w.ensure != "purged" }
@@ -139,6 +163,7 @@ type packageBefore struct {
 	Present   bool   `json:"present"` // installed, or begun and not finished
 	Version   string `json:"version,omitempty"`
 	Held      bool   `json:"held,omitempty"`
+	Marked    bool   `json:"marked,omitempty"`    // the resource says whether it is held
 	Auto      bool   `json:"auto,omitempty"`      // installed only because others need it
 	Conffiles bool   `json:"conffiles,omitempty"` // removed, its configuration files kept
 	// Came lists the packages that the transaction brings besides, Without the recommendations that the node did without
@@ -166,6 +191,11 @@ func managerOf(s *Session, r resource.Resource) (packageManager, string, error) 
 }
 
 func findManager(s *Session, provider string) (packageManager, string, error) {
+	for _, l := range languages {
+		if provider == l.provider {
+			return l, provider, nil
+		}
+	}
 	for _, m := range packageManagers {
 		if provider != "" && provider != m.provider {
 			continue

@@ -49,6 +49,7 @@ type wantedPackage struct {
 func wantedPackages(s *Session, m packageManager) (out []wantedPackage) {
 	add := func(provider, by string, want packageWant) {
 		if its, _, err := findManager(s, provider); err == nil && its == m {
+			want.mark = "" // a transaction lifts it for a while
 			out = append(out, wantedPackage{want, by})
 		}
 	}
@@ -68,7 +69,7 @@ func wantedPackages(s *Session, m packageManager) (out []wantedPackage) {
 		if err != nil {
 			continue // the resource itself reports it
 		}
-		by, want := string(e.ID), packageWant{b.Name, "absent"}
+		by, want := string(e.ID), packageWant{name: b.Name, ensure: "absent"}
 		if b.Install {
 			want.ensure = "installed"
 		}

@@ -51,7 +51,7 @@ func TestComparePackage(t *testing.T) {
 		if tt.should != "" {
 			want = []Difference{{"ensure", tt.in, tt.should}}
 		}
-		got := comparePackage(packageWant{"p", tt.ensure}, tt.is, tt.newest, apt{}.matches)
+		got := comparePackage(packageWant{name: "p", ensure: tt.ensure}, tt.is, tt.newest, apt{}.matches)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("ensure %s, is %s, newest %q: %s", tt.ensure, tt.is, tt.newest, diff)
 		}
@@ -80,6 +80,22 @@ func TestPackageSchema(t *testing.T) {
 		{"vim", resource.Parameters{"ensure": ">= 9.0"}, "ensure"},
 		{"vim", resource.Parameters{"ensure": "-o9"}, "ensure"},
 		{"vim", resource.Parameters{"provider": "yum"}, "provider"},
+		{"vim", resource.Parameters{"install_options": []any{"-t", "bookworm-backports", "--no-install-recommends"}}, ""},
+		{"vim", resource.Parameters{"install_options": "--no-install-recommends"}, ""},
+		{"vim", resource.Parameters{"install_options": "emacs"}, "install_options"},
+		{"vim", resource.Parameters{"install_options": []any{"-y", ""}}, "install_options"},
+		{"vim", resource.Parameters{"install_options": []any{"-y", "--", "emacs"}}, "install_options"},
+		{"vim", resource.Parameters{"mark": "hold"}, ""},
+		{"vim", resource.Parameters{"mark": "manual"}, "mark"},
+		{"vim", resource.Parameters{"mark": "hold", "ensure": "absent"}, "mark"},
+		{"vim", resource.Parameters{"mark": "hold", "provider": "dnf"}, "mark"},
+		{"@vue/cli", resource.Parameters{"provider": "npm"}, ""},
+		{"@vue/cli", nil, "name"},
+		{"@/cli", resource.Parameters{"provider": "npm"}, "name"},
+		{"../cli", resource.Parameters{"provider": "npm"}, "name"},
+		{"rake", resource.Parameters{"provider": "gem", "ensure": "13.0.6"}, ""},
+		{"requests", resource.Parameters{"provider": "pip3"}, ""},
+		{"requests:amd64", resource.Parameters{"provider": "pip"}, "name"},
 	}
 	for _, tt := range tests {
 		errs := packageType{}.Schema().Validate(resource.Resource{Type: "package", Title: tt.title, Parameters: tt.parameters})

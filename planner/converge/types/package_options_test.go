@@ -1,0 +1,92 @@
+package types
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// TestInstallOptions: packages with equal options are one call; the simulation and the newest version see the options, too.
+func TestInstallOptions(t *testing.T) {
+	r := &recorder{answers: map[string]system.Output{
+		"apt-cache policy":                             prints("a:\n  Candidate: 1\nb:\n  Candidate: 1\nc:\n  Candidate: 1\n"),
+		"apt-get" + aptOptions + " -s":                 prints("Inst a (1 x [amd64])\nInst b (1 x [amd64])\nInst c (1 x [amd64])\n"),
+		"apt-cache policy -t backports -- c":           prints("c:\n  Candidate: 2\n"),
+		"apt-cache policy -o Acquire::Retries=3 -- c ": prints(""),
+	}}
+	s := aptNode(t, "", r)
+	have := func(names ...string) func() {
+		return func() {
+			var all strings.Builder
+			for _, name := range names {
+				all.WriteString(stanza(name, ""))
+			}
+			nowInstalled(t, &s, all.String(), "")()
+		}
+	}
+	r.effects = map[string]func(){
+		"apt-get" + aptOptions + " install -- a":                                        have("a"),
+		"apt-get" + aptOptions + " install --no-install-recommends -t backports -- b c": have("a", "b", "c"),
+	}
+	typ, options := packageType{}, []any{"--no-install-recommends", "-t", "backports"}
+	rs := []resource.Resource{
+		res(t, typ, "a", nil),
+		res(t, typ, "b", resource.Parameters{"install_options": options}),
+		res(t, typ, "c", resource.Parameters{"install_options": options}),
+	}
+	if err := typ.Prefetch(t.Context(), s, rs); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := typ.Capture(t.Context(), s, rs[1]); err != nil {
+		t.Fatal(err)
+	}
+	r.wantRan(t, "apt-get -s --allow-change-held-packages install --allow-downgrades --no-install-recommends -t backports -- b c")
+	for i, err := range typ.ApplyBatch(t.Context(), s, rs) {
+		if err != nil {
+			t.Errorf("%s: %v", rs[i].ID(), err)
+		}
+	}
+	r.wantRan(t, "apt-cache policy -- a", "apt-get install -- a", "apt-get install --no-install-recommends -t backports -- b c")
+	diffs, err := typ.Check(t.Context(), s, res(t, typ, "c", resource.Parameters{"ensure": "latest", "install_options": options}))
+	if err != nil || len(diffs) != 1 || diffs[0].Should != "2" {
+		t.Errorf("latest: %v, %v", diffs, err)
+	}
+	r.wantRan(t, "apt-cache policy -t backports -- c")
+}
+
+// TestPackageMark holds a package and lets it, without installing anything, and brings back what was.
+func TestPackageMark(t *testing.T) {
+	on := strings.Replace(stanza("jq", ""), "install ok", "hold ok", 1)
+	var s *Session
+	r := &recorder{answers: map[string]system.Output{}}
+	s = aptNode(t, stanza("jq", ""), r)
+	r.effects = map[string]func(){
+		"apt-mark hold -- jq":   nowInstalled(t, &s, on, ""),
+		"apt-mark unhold -- jq": nowInstalled(t, &s, stanza("jq", ""), ""),
+	}
+	typ := packageType{}
+	hold := res(t, typ, "jq", resource.Parameters{"mark": "hold"})
+	before := applied(t, s, typ, hold)
+	r.wantRan(t, "apt-cache policy -- jq", "apt-mark hold -- jq")
+	back, rest, err := typ.Release(t.Context(), s, res(t, typ, "jq", nil), before)
+	if err != nil || back["mark"] != "none" || strings.Contains(string(rest), "marked") {
+		t.Errorf("released: %v, %s, %v", back, rest, err)
+	}
+	undone(t, s, typ, hold, before)
+	r.wantRan(t, "apt-mark unhold -- jq")
+
+	nowInstalled(t, &s, on, "")()
+	s.Forget()
+	none := res(t, typ, "jq", resource.Parameters{"mark": "none"})
+	before = applied(t, s, typ, none)
+	r.wantRan(t, "apt-cache policy -- jq", "apt-mark unhold -- jq")
+	undone(t, s, typ, none, before)
+	r.wantRan(t, "apt-mark hold -- jq")
+
+	s = wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, (&recorder{}).run)
+	if _, err := typ.Check(t.Context(), s, hold); err == nil || !strings.Contains(err.Error(), `package "jq": mark: dnf has none`) {
+		t.Error(err)
+	}
+}
