@@ -53,31 +53,6 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) invalid.E
 	return errs
 }
 
-// editors are the types that manage a file, or a part of one, with the paths of these.
-var editors = map[string]func(resource.Resource) []string{
-	"apt_repository":     pathsOf(schema.AptFiles),
-	"file_line":          func(r resource.Resource) []string { return []string{r.Parameters.String("path")} },
-	"host":               func(resource.Resource) []string { return []string{"/etc/hosts"} },
-	"hostname":           pathsOf(schema.HostnameFiles),
-	"ini_setting":        func(r resource.Resource) []string { return []string{r.Parameters.String("path")} },
-	"kernel_module":      pathsOf(schema.ModuleFiles),
-	"mount":              func(resource.Resource) []string { return []string{"/etc/fstab"} },
-	"ssh_authorized_key": func(r resource.Resource) []string { return []string{schema.KeysFile(r)} },
-	"systemd_unit":       pathsOf(schema.UnitFiles),
-	"timezone":           func(resource.Resource) []string { return []string{schema.TimezonePath} },
-	"yum_repository":     pathsOf(schema.YumFiles),
-}
-
-// pathsOf returns what gives the paths of the files of a type.
-func pathsOf(files func(resource.Resource) []resource.Resource) func(resource.Resource) []string {
-	return func(r resource.Resource) (paths []string) {
-		for _, f := range files(r) {
-			paths = append(paths, f.Title)
-		}
-		return paths
-	}
-}
-
 // contradicted returns an error for each task that edits a part of a file of which another one gives the whole content,
 // or which is to be absent. Each would undo the other. What is only looked at contradicts nothing.
 func contradicted(tasks []task.Task) invalid.Errors {
@@ -94,15 +69,15 @@ func contradicted(tasks []task.Task) invalid.Errors {
 	}
 	var errs invalid.Errors
 	for _, t := range tasks {
-		paths, edits := editors[t.Resource.Type]
-		if !edits || t.Resource.Noop() {
+		if t.Resource.Noop() {
 			continue
 		}
-		i := slices.IndexFunc(paths(t.Resource), func(path string) bool { _, given := whole[path]; return given })
+		paths := schema.Edited(t.Resource)
+		i := slices.IndexFunc(paths, func(path string) bool { _, given := whole[path]; return given })
 		if i < 0 {
 			continue
 		}
-		path := paths(t.Resource)[i]
+		path := paths[i]
 		file := whole[path]
 		absent := schema.FileEnsure(file.Resource) == "absent"
 		if absent && schema.WantsAbsent(t.Resource) {

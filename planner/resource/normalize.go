@@ -73,10 +73,16 @@ func (p *Parameter) normalize(value any) (normal any, changed bool) {
 	case StringList:
 		switch v := value.(type) {
 		case []any:
+			if p.Single && len(v) == 1 {
+				return v[0], true
+			}
 			if texts, differ := p.texts(v); differ {
 				return texts, true
 			}
 		case string:
+			if p.Single {
+				return v, false
+			}
 			return []any{v}, true
 		case bool, int64, float64:
 			if s, ok := p.text(v); ok {

@@ -1,6 +1,7 @@
 package resource_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -43,6 +44,12 @@ func TestNormalizeAsPuppetReads(t *testing.T) {
 		{Name: "ensure", Kind: resource.String, Scalars: true, Values: []string{"running"},
 			Same: map[string]string{"true": "running"}},
 		{Name: "hasstatus", Kind: resource.Bool, Unused: true},
+		{Name: "source", Kind: resource.StringList, Single: true, Check: func(v any) error {
+			if list, ok := v.([]string); !ok || len(list) == 0 || list[0] != "/a" {
+				return fmt.Errorf("%v does not begin with /a", v)
+			}
+			return nil
+		}},
 	}}
 	for _, written := range []resource.Parameters{
 		{"size": "7", "on": "true", "ensure": "true", "hasstatus": true, "tag": "web", "loglevel": "err", "alias": "t"},
@@ -57,8 +64,20 @@ func TestNormalizeAsPuppetReads(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+	for written, normal := range map[any]any{"/a": "/a", [1]any{"/a"}: "/a", [2]any{"/a", "/b"}: []any{"/a", "/b"}} {
+		switch list := written.(type) {
+		case [1]any:
+			written = list[:]
+		case [2]any:
+			written = list[:]
+		}
+		got, errs := s.Conform(resource.Resource{Type: "thing", Title: "t", Parameters: resource.Parameters{"source": written}})
+		if diff := cmp.Diff(resource.Parameters{"source": normal}, got.Parameters); diff != "" || len(errs) > 0 {
+			t.Error(errs, diff)
+		}
+	}
 	for _, wrong := range []resource.Parameters{
-		{"size": "07"}, {"size": ""}, {"on": "yes"}, {"ensure": "false"}, {"hasstatus": "maybe"}, {"tag": nil},
+		{"source": "/b"}, {"source": []any{"/b"}}, {"source": []any{}}, {"source": true}, {"size": "07"}, {"size": ""}, {"on": "yes"}, {"ensure": "false"}, {"hasstatus": "maybe"}, {"tag": nil},
 	} {
 		if _, errs := s.Conform(resource.Resource{Type: "thing", Title: "t", Parameters: wrong}); len(errs) != 1 {
 			t.Errorf("%v: %v", wrong, errs)

@@ -45,6 +45,7 @@ type Parameter struct {
 	Description string   // with unit, bounds and default
 	Sensitive   bool     // never shown: not in differences, events, errors
 	Scalars     bool     // String, StringList, StringMap: a number or bool counts as its text (`value = 1`)
+	Single      bool     // StringList: a single string stays one, and a list of one is its string: it was no list once
 	Unused      bool     // accepted because manifests of Puppet have it, and changes nothing: no digest includes it
 	// Same are other ways to write one of Values, by the text that is written; optional. String only.
 	Same map[string]string

@@ -142,6 +142,8 @@ func (c *parameterCheck) run(written, normal any) bool {
 	case StringList:
 		if list, ok := normal.([]any); ok {
 			c.texts(written, list)
+		} else if text, ok := normal.(string); ok && c.Single {
+			c.text(c.Name, text, text)
 		} else {
 			c.wrong(c.Name, "must be a list of strings", written)
 		}
@@ -159,6 +161,10 @@ func (c *parameterCheck) run(written, normal any) bool {
 		return true
 	}
 	switch v := normal.(type) {
+	case string:
+		if c.Kind == StringList {
+			value = []string{v}
+		}
 	case []any:
 		value = textsOf(v)
 	case map[string]any:

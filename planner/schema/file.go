@@ -16,7 +16,10 @@ import (
 // gets it.
 const Template = "template"
 
-const fileType = "file"
+const (
+	fileType      = "file"
+	fileDirectory = "directory"
+)
 
 // File declares the type file.
 func File() resource.Schema {
@@ -36,8 +39,8 @@ func File() resource.Schema {
 				Description: "The whole content in base64, for what is no text, as filebase64() gives it: at most 8 MiB once decoded."},
 			{Name: Template, Kind: resource.String,
 				Description: "HCL template that gives the whole content on each node, with `node`, `facts` and `site` in scope, as `file(\"motd.tftpl\")` gives it: at most 64 KiB, its result at most 1 MiB. See \"Templates\" in the guide."},
-			{Name: "source", Kind: resource.String, Check: checkSource,
-				Description: "Absolute path of a file on the node itself whose content is copied. A file of the controller is given as `content = file(...)`."},
+			{Name: "source", Kind: resource.StringList, Single: true, Check: checkSources,
+				Description: "Absolute path of a file on the node itself whose content is copied, or a list of them, of which the first that is there counts. A file of the controller is given as `content = file(...)`."},
 			{Name: "target", Kind: resource.String, Check: checkTarget,
 				Description: "Where a link leads, absolute or relative to the link's directory; it need not be there."},
 			{Name: "mode", Kind: resource.String, Check: checkMode, Instead: quotedMode,
@@ -53,7 +56,15 @@ func File() resource.Schema {
 			{Name: "validate_cmd", Kind: resource.StringList, Check: checkValidate,
 				Description: "Command that says whether a new content is valid, before it takes the place of the old one: `%` stands for the path of a file beside it that has the new content, with mode 0600. With a status other than 0 nothing is changed. A string is run by /bin/sh, a list is a program and its arguments. Needs a whole machine."},
 			{Name: "force", Kind: resource.Bool,
-				Description: "Let a directory, with everything in it, give way to a file or link, or be removed. Its content is not kept. Default: false."},
+				Description: "Let a directory, with everything in it, give way to a file or link, or be removed. Its content is not kept. With `purge`, directories go, too. Default: false."},
+			{Name: "recurse", Kind: resource.Bool,
+				Description: "Give `owner`, `group` and `mode` of a directory to everything below it, but for what has a resource of its own. Links are neither changed nor followed, and what is mounted below is left alone. Default: false."},
+			{Name: "recurselimit", Kind: resource.Integer, Check: checkDepth,
+				Description: "How deep `recurse` goes, 1 to 100: 1 is what is in the directory itself. Default: as deep as it is."},
+			{Name: "purge", Kind: resource.Bool,
+				Description: "With `recurse`, remove what is below the directory and that slipway does not manage, whichever site or type: files and links, with `force` also directories. What was removed, at most 2000 files of 64 MiB together, returns when the resource is removed from the site, unless `backup = false`. Default: false."},
+			{Name: "ignore", Kind: resource.StringList, Check: checkPatterns,
+				Description: "Names below the directory that `recurse` and `purge` leave alone, with what is in them, such as `[\"*.local\", \".git\"]`."},
 		},
 		Check:  checkFile,
 		Target: func(r resource.Resource) (name, aim string) { return FilePath(r), "" },
@@ -113,6 +124,43 @@ func checkSource(value any) error {
 	return CheckAbsolute(value)
 }
 
+func checkSources(value any) error {
+	paths, _ := value.([]string)
+	if len(paths) == 0 {
+		return errors.New("must not be empty; leave it out instead")
+	}
+	for _, p := range paths {
+		if err := checkSource(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkDepth(value any) error {
+	if n, ok := value.(int64); !ok || n < 1 || n > 100 {
+		return fmt.Errorf("%d must be 1 to 100; leave it out for no limit", n)
+	}
+	return nil
+}
+
+func checkPatterns(value any) error {
+	patterns, _ := value.([]string)
+	for _, p := range patterns {
+		if _, err := path.Match(p, "x"); err != nil || p == "" || strings.Contains(p, "/") {
+			return fmt.Errorf("%q must be a name, with * ? and [a-z] for what may differ, and without /", p)
+		}
+	}
+	return nil
+}
+
+// neverPurged reports whether a directory has what a system is made of.
+func neverPurged(dir string) bool {
+	above := path.Dir(dir)
+	return above == "/" || above == "/usr" || slices.Contains(
+		[]string{"/var/cache", "/var/lib", "/var/log", "/var/run", "/var/spool", "/etc/ssh", "/etc/systemd"}, dir)
+}
+
 func checkValidate(value any) error {
 	words, _ := value.([]string)
 	if err := checkWords(value); err != nil {
@@ -167,6 +215,18 @@ func checkFile(r resource.Resource) []invalid.Error {
 		if p.Has(name) && ensure != "file" && ensure != "present" {
 			add(name, fmt.Sprintf("does not go with ensure = %q; it is for files", ensure))
 		}
+	}
+	switch recurse := p.Bool("recurse"); {
+	case recurse && ensure != fileDirectory:
+		add("recurse", `goes with ensure = "directory"`)
+	case !recurse:
+		for _, name := range []string{"recurselimit", "purge", "ignore"} {
+			if p.Has(name) && p[name] != false {
+				add(name, "goes with recurse = true")
+			}
+		}
+	case p.Bool("purge") && neverPurged(FilePath(r)):
+		add("purge", fmt.Sprintf("would remove what the system itself has in %s; name a directory below it", FilePath(r)))
 	}
 	if p.Has("target") != (ensure == "link") {
 		add("target", "goes with ensure = \"link\", and a link needs one")

@@ -114,3 +114,32 @@ END`)
 	w.mustDestroy()
 	expect(t, n, [2]string{"apt-mark showhold; ls /usr/bin/pip3 /usr/bin/gem /usr/bin/tree 2>/dev/null; echo end", "end"})
 }
+
+// TestPurgedDirectory empties a directory of what nobody manages, again after a file was put there by hand, leaves what is mounted in it and what
+// a link leads to, and brings all back with the destroy.
+func TestPurgedDirectory(t *testing.T) {
+	t.Parallel()
+	n := nodes.Take(t, 1)[0]
+	n.On(t, `mkdir -p /etc/slip.d/sub/deep /etc/slip.d/mounted /srv/slip-elsewhere && cd /etc/slip.d && echo theirs >theirs && chmod 640 theirs && chown games: theirs &&
+echo deep >sub/deep/file && chmod 700 sub/deep && echo local >x.local && ln -s /srv/slip-elsewhere link && echo elsewhere >/srv/slip-elsewhere/file &&
+mount --bind /srv/slip-elsewhere mounted`)
+	t.Cleanup(func() { n.On(t, "umount /etc/slip.d/mounted; rm -r /etc/slip.d /srv/slip-elsewhere") })
+	before := fingerprints(t, n)
+	w := newWorkspace(t, puppetSite(t, n, `
+    file = {
+      "/etc/slip.d"      = { ensure = "directory", recurse = true, purge = true, force = true, ignore = "*.local" }
+      "/etc/slip.d/ours" = { source = ["/etc/slip-nowhere", "/etc/hostname"] }
+    }
+    ini_setting = { one = { path = "/etc/slip.d/ini", section = "a", setting = "b", value = "c" } }`))
+	w.must(w.apply(), 0)
+	content := [2]string{"cd /etc/slip.d; echo *; cat mounted/file", "ini mounted ours x.local\nelsewhere"}
+	expect(t, n, content)
+	w.must(w.plan(), 0, "No changes")
+	n.On(t, "mkdir /etc/slip.d/by-hand; touch /etc/slip.d/by-hand/x")
+	w.must(w.plan(), 2, "purge is by-hand, by-hand/x, should be absent")
+	w.must(w.apply(), 0)
+	expect(t, n, content)
+	w.mustDestroy()
+	n.On(t, "rm -r /etc/slip.d/by-hand") // it came back, too
+	assertUntouched(t, before, n)
+}

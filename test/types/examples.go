@@ -31,6 +31,7 @@ file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
   "/etc/app/app.conf" = { content = "listen = 8080\n", mode = "0640" }
   "/etc/app/current"  = { ensure = "link", target = "/etc/app/app.conf" }
   "/etc/app/old.conf" = { ensure = "absent" }
+  "/etc/app/conf.d"   = { ensure = "directory", recurse = true, purge = true, ignore = ["*.local"] }
 }
 `,
 	"file_line": `file_line = {

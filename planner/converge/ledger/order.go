@@ -74,6 +74,18 @@ func (e *Entry) path() string {
 	return b.Path
 }
 
+// Paths returns the files and directories that an entry is about.
+func (e *Entry) Paths() []string {
+	paths := []string{e.path()}
+	var b struct{ Files []struct{ Path string } }
+	if json.Unmarshal(e.Before, &b) == nil {
+		for _, f := range b.Files {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
+
 // madeDirectory returns the path of a file entry where there was something else, or nothing, before: while it is a
 // directory, slipway made it.
 func (e *Entry) madeDirectory() string {

@@ -27,6 +27,7 @@ func trusted(uint32) bool { return false }
 func ChmodBits(mode fs.FileMode) uint32 { return uint32(mode & 0o7777) }
 
 func (s *System) Lstat(path string) (Info, error)                             { return Info{}, errNotLinux }
+func (s *System) IsMountPoint(path string) (bool, error)                      { return false, errNotLinux }
 func (s *System) ReadFile(path string) ([]byte, error)                        { return nil, errNotLinux }
 func (s *System) ReadInfo(path string) ([]byte, Info, error)                  { return nil, Info{}, errNotLinux }
 func (s *System) ReadDir(path string) ([]string, error)                       { return nil, errNotLinux }

@@ -25,6 +25,29 @@ func (s *System) Lstat(path string) (Info, error) {
 	return p.lstat()
 }
 
+// IsMountPoint reports whether something is mounted on a path, which is not followed.
+func (s *System) IsMountPoint(path string) (bool, error) {
+	p, err := s.locate(path, false)
+	if err != nil {
+		return false, err
+	}
+	defer p.close()
+	var x unix.Statx_t
+	err = unix.Statx(p.dir, p.name, unix.AT_SYMLINK_NOFOLLOW, 0, &x)
+	if err == nil && x.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+		return x.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0, nil
+	}
+	// Linux before 5.8, which does not say it of what the same file system has elsewhere.
+	var of, in unix.Stat_t
+	if err := unix.Fstat(p.dir, &in); err != nil {
+		return false, p.fail("stat", err)
+	}
+	if err := unix.Fstatat(p.dir, p.name, &of, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return false, p.fail("lstat", err)
+	}
+	return of.Dev != in.Dev, nil
+}
+
 func (p place) lstat() (Info, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

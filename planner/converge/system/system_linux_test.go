@@ -239,6 +239,24 @@ func TestWriteFileDropsWhatACrashLeft(t *testing.T) {
 	}
 }
 
+// TestIsMountPoint asks of what every Linux has mounted, and of links to it.
+func TestIsMountPoint(t *testing.T) {
+	s, err := New("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("/proc", link); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"/proc": true, "/proc/sys": false, link: false, filepath.Dir(link): false} {
+		if got, err := s.IsMountPoint(path); got != want || err != nil {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+}
+
 func TestMkdirSymlinkRemove(t *testing.T) {
 	b := newSandbox(t)
 	check := func(err error) {

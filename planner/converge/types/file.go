@@ -75,7 +75,7 @@ func wantedKind(r resource.Resource, kind string) string {
 	return kind
 }
 
-func (fileType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
+func (fileType) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	p, at := r.Parameters, schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil {
@@ -117,7 +117,8 @@ func (fileType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 			return nil, err
 		}
 	}
-	return c.found, nil
+	err = compareBelow(ctx, s, &c)
+	return c.found, err
 }
 
 // errFileOther refuses to replace or remove a device, pipe or socket.
@@ -197,11 +198,16 @@ func wantedContent(s *Session, r resource.Resource, kind string) (content []byte
 		content, err := base64.StdEncoding.DecodeString(r.Parameters.String("content_base64"))
 		return content, err == nil, err
 	case r.Parameters.Has("source"):
-		content, err := s.ReadFile(r.Parameters.String("source"))
-		if err != nil {
-			return nil, false, fmt.Errorf("source: %w", err)
+		sources := r.Parameters.Strings("source")
+		for i, source := range sources { // the first that is there
+			content, err := s.ReadFile(source)
+			if err == nil {
+				return content, true, nil
+			}
+			if i == len(sources)-1 || !errors.Is(err, fs.ErrNotExist) {
+				return nil, false, fmt.Errorf("source: %w", err)
+			}
 		}
-		return content, true, nil
 	}
 	return nil, false, nil
 }
@@ -260,7 +266,10 @@ func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 	case fileOther:
 		return s.SetAttributes(at, a)
 	case fileDirectory:
-		return applyDirectory(s, at, kind, a)
+		if err := applyDirectory(s, at, kind, a); err != nil {
+			return err
+		}
+		return applyBelow(ctx, s, r, a)
 	}
 	if kind == fileFile && !given {
 		return s.SetAttributes(at, a)

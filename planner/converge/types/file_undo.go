@@ -35,6 +35,9 @@ type fileBefore struct {
 	// Wrote is the digest of what slipway last meant to write into a file that it made, so that it is known from what
 	// others have written.
 	Wrote string `json:"wrote,omitempty"`
+	// Below is what was below the directory and that slipway removed, or gave other attributes: what is in a directory
+	// comes after it.
+	Below []fileBefore `json:"below,omitempty"`
 	// Shared is what the resource wants of a file that has other names, too.
 	Shared *Shared `json:"shared,omitempty"`
 }
@@ -57,7 +60,7 @@ func (fileType) said(r resource.Resource, kind string) []string {
 
 func (b fileBefore) says(name string) bool { return slices.Contains(b.Said, name) }
 
-func (t fileType) capture(_ context.Context, s *Session, r resource.Resource) (*fileBefore, error) {
+func (t fileType) capture(ctx context.Context, s *Session, r resource.Resource) (*fileBefore, error) {
 	b := fileBefore{Path: schema.FilePath(r)}
 	kind, info, err := look(s, b.Path)
 	if err != nil {
@@ -67,7 +70,10 @@ func (t fileType) capture(_ context.Context, s *Session, r resource.Resource) (*
 	b.Said = t.said(r, kind)
 	b.writes(s, r)
 	b.share(t, s, r)
-	return &b, b.keep(s, r.Parameters.BoolOr("backup", true))
+	if err := b.keep(s, r.Parameters.BoolOr("backup", true)); err != nil {
+		return &b, err
+	}
+	return &b, b.keepBelow(ctx, s, r)
 }
 
 // is takes down what is there.
@@ -85,7 +91,7 @@ func (b *fileBefore) writes(s *Session, r resource.Resource) {
 func (b *fileBefore) locate(r resource.Resource) { b.Path = schema.FilePath(r) }
 
 // widen takes down what r says something of for the first time.
-func (t fileType) widen(_ context.Context, s *Session, r resource.Resource, b *fileBefore) error {
+func (t fileType) widen(ctx context.Context, s *Session, r resource.Resource, b *fileBefore) error {
 	kind, info, err := look(s, b.Path)
 	if err != nil {
 		return err
@@ -121,17 +127,24 @@ func (t fileType) widen(_ context.Context, s *Session, r resource.Resource, b *f
 			b.GID = info.GID
 		}
 	}
-	return nil
+	return b.keepBelow(ctx, s, r)
 }
 
 // now takes down what is at the path. A copy is kept in any case: it is needed as long as the run may be taken back.
-func (fileType) now(_ context.Context, s *Session, _ string, b *fileBefore) (*fileBefore, error) {
+func (t fileType) now(ctx context.Context, s *Session, title string, b *fileBefore) (*fileBefore, error) {
 	kind, info, err := look(s, b.Path)
 	if err != nil {
 		return b, err
 	}
 	n := fileBefore{Path: b.Path, Said: b.Said}
 	n.is(kind, info)
+	for _, below := range b.Below {
+		now, err := t.now(ctx, s, title, &below)
+		if err != nil {
+			return b, err
+		}
+		n.Below = append(n.Below, *now)
+	}
 	return &n, n.keep(s, true)
 }
 
@@ -166,6 +179,11 @@ func (b fileBefore) check() error {
 	if err := schema.CheckAbsolute(b.Path); err != nil {
 		return fmt.Errorf("it is damaged: path %w", err)
 	}
+	for _, below := range b.Below {
+		if err := below.check(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -177,7 +195,26 @@ func (fileType) there(_ context.Context, s *Session, _ string, b *fileBefore) (b
 	return err == nil && kind != fileAbsent, err
 }
 
-func (fileType) undo(_ context.Context, s *Session, _ string, b *fileBefore) error {
+func (t fileType) undo(ctx context.Context, s *Session, title string, b *fileBefore) error {
+	if len(b.Below) == 0 {
+		return t.undoOne(s, b)
+	}
+	// What is below a directory that slipway made returns first: then the directory stays.
+	kind, _, err := look(s, b.Path)
+	first := kind == fileDirectory && (b.Kind == fileDirectory || b.Kind == fileAbsent)
+	if err == nil && first {
+		err = t.undoBelow(ctx, s, title, b)
+	}
+	if err == nil {
+		err = t.undoOne(s, b)
+	}
+	if err == nil && !first && b.Kind == fileDirectory {
+		err = t.undoBelow(ctx, s, title, b)
+	}
+	return err
+}
+
+func (fileType) undoOne(s *Session, b *fileBefore) error {
 	if err := s.directoryGone(b.Path, fmt.Sprintf("the %s %s that was there before", b.Kind, b.Path)); err != nil {
 		if _, other := AsGone(err); other == nil && b.Kind == fileAbsent {
 			return nil
