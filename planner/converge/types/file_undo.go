@@ -130,8 +130,11 @@ func (t fileType) widen(ctx context.Context, s *Session, r resource.Resource, b 
 	return b.keepBelow(ctx, s, r)
 }
 
-// now takes down what is at the path. A copy is kept in any case: it is needed as long as the run may be taken back.
-func (t fileType) now(ctx context.Context, s *Session, title string, b *fileBefore) (*fileBefore, error) {
+// now takes down what is at the path, and at those below it that slipway has changed.
+func (fileType) now(_ context.Context, s *Session, _ string, b *fileBefore) (*fileBefore, error) { return b.now(s) }
+
+// now returns an image of the same paths. A copy is kept in any case: it is needed as long as the run may be taken back.
+func (b *fileBefore) now(s *Session) (*fileBefore, error) {
 	kind, info, err := look(s, b.Path)
 	if err != nil {
 		return b, err
@@ -139,7 +142,7 @@ func (t fileType) now(ctx context.Context, s *Session, title string, b *fileBefo
 	n := fileBefore{Path: b.Path, Said: b.Said}
 	n.is(kind, info)
 	for _, below := range b.Below {
-		now, err := t.now(ctx, s, title, &below)
+		now, err := below.now(s)
 		if err != nil {
 			return b, err
 		}
