@@ -131,9 +131,12 @@ func (t fileType) widen(ctx context.Context, s *Session, r resource.Resource, b 
 }
 
 // now takes down what is at the path, and at those below it that slipway has changed.
-func (fileType) now(_ context.Context, s *Session, _ string, b *fileBefore) (*fileBefore, error) { return b.now(s) }
+func (fileType) now(_ context.Context, s *Session, _ string, b *fileBefore) (*fileBefore, error) {
+	return b.now(s)
+}
 
-// now returns an image of the same paths. A copy is kept in any case: it is needed as long as the run may be taken back.
+// now returns an image of the same paths. A copy is kept in any case: it is needed as long as the run may be taken
+// back.
 func (b *fileBefore) now(s *Session) (*fileBefore, error) {
 	kind, info, err := look(s, b.Path)
 	if err != nil {
