@@ -80,7 +80,7 @@ func (a *configuredAction) settings(siteName string) engine.Settings {
 }
 
 func (a *configuredAction) engine() *engine.Engine {
-	return (&Deployment{provider: a.provider}).engine()
+	return a.provider.engine()
 }
 
 // checkAction is slipway_check.
