@@ -85,9 +85,12 @@ func TestGolden(t *testing.T) {
 }
 
 // golden compares an output with the file that keeps it.
+// goldenDir has the golden files, wherever a test works.
+var goldenDir, _ = filepath.Abs("testdata")
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
+	file := filepath.Join(goldenDir, name+".golden")
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
