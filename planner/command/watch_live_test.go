@@ -66,7 +66,7 @@ func watchIn(t *testing.T, columns int, args ...string) *terminal {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-w.ended
+		_ = <-w.ended // how it ends is on the screen
 		_ = slave.Close()
 		<-shown
 		_ = w.screen.Close()

@@ -24,6 +24,7 @@ type watched struct {
 	atOnce int             // how many groups are worked on at once
 	groups []*watchedGroup // in the order of the run
 	nodes  journal.Nodes
+	ends   journal.Progress
 	open   map[string][]journal.Recorded // node -> its tasks that were started and did not end
 	prints map[string]journal.Recorded   // node -> what it printed last, while its task runs
 	since  map[string]time.Time          // node -> when its newest task was started or ended
@@ -81,6 +82,7 @@ func (w *watched) group(name string) *watchedGroup {
 // add adds the next event.
 func (w *watched) add(e journal.Recorded) {
 	outline, name := journal.OutlineOf(e.Event), e.Group
+	w.ends.Add(e.Event)
 	for _, text := range []*string{&e.Group, &e.Node, &e.Resource, &e.Action, &e.Status, &e.Message} {
 		*text = harmless(*text)
 	}
@@ -175,7 +177,7 @@ func (w *watched) waiting() *watchedGroup {
 }
 
 // tally counts the nodes of a group by state.
-type tally struct{ deployed, departed, failed, stopped, working, between, total int }
+type tally struct{ deployed, departed, failed, stopped, working, between, total, unchanged int }
 
 func (t tally) done() int { return t.deployed + t.departed + t.failed + t.stopped }
 
@@ -185,7 +187,7 @@ func (t tally) String() string {
 		n    int
 		text string
 	}{{t.deployed, "deployed"}, {t.departed, "left the site"}, {t.failed, "failed"}, {t.stopped, "stopped before their end"}, {t.working, "at work"},
-		{t.between, "between steps"}, {t.total - t.done() - t.working - t.between, "waiting"}} {
+		{t.between, "between steps"}, {t.total - t.done() - t.working - t.between, "waiting"}, {t.unchanged, "unchanged"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.text))
 		}
@@ -211,7 +213,7 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 			t.failed++
 		case n.Stage == string(strategy.NotStarted), n.Stage == string(strategy.Prepared):
 			t.stopped++
-		case n.Stage == string(strategy.Deployed):
+		case n.Stage == string(strategy.Deployed), n.Stage == "" && w.ends.Done(n.Group, n.Node):
 			t.deployed++
 		case n.Stage != "":
 			t.departed++
@@ -224,11 +226,11 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 	}
 	for _, g := range w.groups {
 		t := groups[g.Name]
-		t.total = max(g.Nodes, t.done()+t.working+t.between)
+		t.total, t.unchanged = max(g.Nodes, t.done()+t.working+t.between), g.Unchanged
 		groups[g.Name] = t
 		all.deployed, all.failed, all.stopped = all.deployed+t.deployed, all.failed+t.failed, all.stopped+t.stopped
 		all.working, all.departed, all.total = all.working+t.working, all.departed+t.departed, all.total+t.total
-		all.between += t.between
+		all.between, all.unchanged = all.between+t.between, all.unchanged+t.unchanged
 	}
 	return groups, all
 }
@@ -447,18 +449,20 @@ func (w *watched) tree(tallies map[string]tally, width int) (lines []string) {
 
 // state says what a group is doing, or how it ended.
 func (g *watchedGroup) state(t tally) string {
+	doing, rest := "", tally{unchanged: t.unchanged} // the numbers before it say the rest
 	switch {
 	case g.status == string(strategy.Failed):
-		return inRed.Render(g.status)
+		doing = inRed.Render(g.status)
 	case g.status != "":
-		return inGreen.Render(g.status)
+		doing = inGreen.Render(g.status)
 	case g.approval > 0:
-		return inYellow.Render(fmt.Sprintf("waits for approval after batch %d", g.approval))
+		doing, rest = inYellow.Render(fmt.Sprintf("waits for approval after batch %d", g.approval)), t
 	case g.doing != "" || g.passing.Message != "" || g.Name == "":
-		doing := cmp.Or(g.passing.Message, g.doing)
-		return strings.Join(slices.DeleteFunc([]string{doing, t.String()}, func(s string) bool { return s == "" }), ", ")
+		doing, rest = cmp.Or(g.passing.Message, g.doing), t
+	default:
+		doing = inFaint.Render("waits")
 	}
-	return inFaint.Render("waits")
+	return strings.Join(slices.DeleteFunc([]string{doing, rest.String()}, func(s string) bool { return s == "" }), ", ")
 }
 
 func (g *watchedGroup) batches() string {

@@ -18,8 +18,9 @@ type OutlineGroup struct {
 	Percent   *int     `json:"percent_successful_nodes,omitempty"`
 	Minimum   *int     `json:"minimum_successful_nodes,omitempty"`
 	Maximum   *int     `json:"maximum_failed_nodes,omitempty"`
-	Nodes     int      `json:"nodes"`             // on which it does something
-	Batches   []int    `json:"batches,omitempty"` // how many nodes each of them has; empty: one for all
+	Nodes     int      `json:"nodes"`               // on which it does something
+	Unchanged int      `json:"unchanged,omitempty"` // its nodes that are already as they are to be
+	Batches   []int    `json:"batches,omitempty"`   // how many nodes each of them has; empty: one for all
 }
 
 // OutlineOf returns the outline in a RunStarted; it is empty where an older slipway recorded none.

@@ -39,7 +39,7 @@ func TestEveryCriterion(t *testing.T) {
 				unmet = unmet || s.Criterion == key
 			}
 			digests[digest(g)] = true
-			if shown := outline(run.Program{Groups: []run.Group{{Group: g}}}); !strings.Contains(shown, `"`+key+`":`) {
+			if shown := outline(run.Program{Groups: []run.Group{{Group: g}}}, nil); !strings.Contains(shown, `"`+key+`":`) {
 				t.Errorf("%s is not in the outline of the run: %s", key, shown)
 			}
 			if wanted(g) == wanted(none) {

@@ -96,7 +96,7 @@ func TestGridIsTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := append([]journal.Event{{Kind: journal.RunStarted, Output: outline(program)}}, planned(p, program)...)
+	events := append([]journal.Event{{Kind: journal.RunStarted, Output: outline(program, nil)}}, planned(p, program)...)
 	if err := w.Record(t.Context(), events...); err != nil {
 		t.Fatal(err)
 	}

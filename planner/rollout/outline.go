@@ -2,13 +2,14 @@ package rollout
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 )
 
-// outline returns the [journal.Outline] of a program as JSON.
-func outline(p run.Program) string {
+// outline returns the [journal.Outline] of a program as JSON. The given nodes wait for another run, sorted.
+func outline(p run.Program, waiting []string) string {
 	var o journal.Outline
 	if p.ParallelGroups > 1 {
 		o.Parallel = p.ParallelGroups
@@ -21,6 +22,8 @@ func outline(p run.Program) string {
 		for _, node := range g.Owned {
 			if _, prepared := p.Prepare[node]; prepared || len(p.Deploy[node]) > 0 {
 				out.Nodes++
+			} else if _, waits := slices.BinarySearch(waiting, node); !waits {
+				out.Unchanged++
 			}
 		}
 		for _, b := range g.Batches {

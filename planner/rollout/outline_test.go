@@ -11,7 +11,7 @@ import (
 )
 
 // What the run of a plan will do is in its journal before anything starts: groups with their criteria, and how many
-// nodes each of them works on. A node without work is none of them.
+// nodes each of them works on. A node without changes is counted apart, and one that waits for another run not at all.
 func TestOutline(t *testing.T) {
 	half := 50
 	p := run.Program{
@@ -19,16 +19,16 @@ func TestOutline(t *testing.T) {
 		Groups: []run.Group{
 			{Group: site.Group{Name: "ntp", Critical: true}, Owned: []string{"n1", "idle"}},
 			{Group: site.Group{Name: "web", DependsOn: []string{"ntp"}, SuccessCriteria: &site.SuccessCriteria{
-				PercentSuccessfulNodes: &half}}, Owned: []string{"w1", "w2", "w3"}, After: []string{"db"}, Batches: [][]string{{"w1"}, {"w2", "w3"}}},
+				PercentSuccessfulNodes: &half}}, Owned: []string{"w1", "w2", "w3", "w4", "w5"}, After: []string{"db"}, Batches: [][]string{{"w1"}, {"w2", "w3"}}},
 		},
 		Prepare: map[string]run.Session{"n1": {}, "w1": {}},
 		Deploy:  map[string][]run.Session{"w1": {{}}, "w2": {{}}, "w3": {{}}},
 	}
 	want := journal.Outline{Parallel: 2, Groups: []journal.OutlineGroup{
-		{Name: "ntp", Critical: true, Nodes: 1},
-		{Name: "web", DependsOn: []string{"ntp"}, After: []string{"db"}, Percent: &half, Nodes: 3, Batches: []int{1, 2}},
+		{Name: "ntp", Critical: true, Nodes: 1, Unchanged: 1},
+		{Name: "web", DependsOn: []string{"ntp"}, After: []string{"db"}, Percent: &half, Nodes: 3, Unchanged: 1, Batches: []int{1, 2}},
 	}}
-	if diff := cmp.Diff(want, journal.OutlineOf(journal.Event{Output: outline(p)})); diff != "" {
+	if diff := cmp.Diff(want, journal.OutlineOf(journal.Event{Output: outline(p, []string{"w4"})})); diff != "" {
 		t.Error(diff)
 	}
 	if got := journal.OutlineOf(journal.Event{}); got.Groups != nil {

@@ -208,7 +208,7 @@ func (d *driver) begin(pass Pass, program run.Program) {
 	}
 	d.enroll()
 	d.log.append(journal.Event{Kind: journal.RunStarted,
-		Message: strings.TrimPrefix(pass.Purpose+": plan "+p.Digest, ": "), Output: outline(program)})
+		Message: strings.TrimPrefix(pass.Purpose+": plan "+p.Digest, ": "), Output: outline(program, p.Waiting)})
 	for _, stay := range p.Stays {
 		d.warn("", stay.Node, stay.String())
 	}
