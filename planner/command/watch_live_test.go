@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
 // terminal is a pseudo-terminal in which `watch` runs, as a terminal would show it.
@@ -66,10 +67,14 @@ func watchIn(t *testing.T, columns int, args ...string) *terminal {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		_ = <-w.ended // how it ends is on the screen
+		if err := <-w.ended; err != nil {
+			t.Log(err)
+		}
 		_ = slave.Close()
 		<-shown
-		_ = w.screen.Close()
+		if answers, ok := w.screen.InputPipe().(io.Closer); ok {
+			_ = answers.Close()
+		}
 		<-answered
 		_ = master.Close()
 	})
@@ -81,12 +86,14 @@ const rows = 40 // of a terminal
 // masks replace what differs from run to run by something as wide.
 var masks = []struct{ pattern, with string }{
 	{`\d\d:\d\d:\d\d`, "hh:mm:ss"},
-	{`\b(for|after|about) \d[\dhms.]*`, "$1 TIME"},
+	{`\b(for|after|about) \d[\dhms.]*[hms]\b`, "$1 TIME"},
 	{`(?m)^ +\d[\dhms.]*s  `, "    TIME  "},
 	{`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, "RUN"},
 	{`\b[0-9a-f]{64}\b`, "DIGEST"},
 	{`process \d+`, "process PID"},
-	{`by \S+@\S+.*`, "by PERSON"},
+	{`by \S+@\S+`, "by PERSON"},
+	{`"time":"[^"]+"`, `"time":"TIME"`},
+	{`,"millis":\d+`, ``}, // it is missing where it is 0
 }
 
 func masked(text string) string {
@@ -168,11 +175,12 @@ func (s *live) document(content, rolling string) {
 	text += fmt.Sprintf(`groups:
 - {name: ntp, critical: true, depends_on: [], selectors: [{node_tags: [ntp]}]}
 - {name: control, critical: true, depends_on: [ntp], selectors: [{node_tags: [ctl]}], success_criteria: {percent_successful_nodes: 60}}
-- {name: web, critical: false, depends_on: [control], selectors: [{node_tags: [web]}], rolling: {max_parallel: 1, %s}}
 - {name: db, critical: false, depends_on: [control], selectors: [{node_tags: [db]}], success_criteria: {minimum_successful_nodes: 1}}
 - {name: monitoring, critical: false, depends_on: [db], selectors: [{node_tags: [mon]}]}
+- {name: web, critical: false, depends_on: [control], selectors: [{node_tags: [web]}], rolling: {max_parallel: 1, %s}}
 services:
-- {name: motd, selectors: [], configuration: {file: {/etc/motd: {content: %q}}}}
+- {name: motd, selectors: [], configuration: {file: {/etc/motd: {content: "welcome\n"}}}}
+- {name: app, selectors: [{node_tags: [ctl, db, web, mon]}], configuration: {file: {/etc/app: {content: %q}}}}
 - {name: time, entity: time, selectors: [{node_tags: [ctl]}], attributes: {server: %s}}
 catalog:
   entities:
@@ -182,7 +190,7 @@ catalog:
       - {name: settings, config: {type: file, title: /etc/ntp.conf, parameters: {content: "server ${self.server}\n"}}}
       - name: wait
         tag: pre_node
-        callback: {type: command, parameters: {argv: [/bin/sh, -c, "echo waits for the clock >&2; read line < %s; echo ${self.server} >&2"]}}
+        callback: {type: command, parameters: {argv: [/bin/sh, -c, "echo waits for the clock >&2; read line < %s"]}}
 `, rolling, content, content, s.path("pipe"))
 	s.must(os.WriteFile(s.path("site.yaml"), []byte(text), 0o600))
 }
@@ -259,7 +267,54 @@ func TestWatchOfRealRuns(t *testing.T) {
 	show("group", "another session", "2 deployed")
 	release()
 	show("approval", "waits for approval")
-	both[0].press("aread the log\r")
+	both[0].press("athe canary is fine\r")
 	ended(0, "site lon1: deployed")
 	show("ended", "succeeded after")
+	piped, _, status := answer(t, "", "watch", s.newest(), "--journal-directory", "journal")
+	golden(t, "watch-live-piped", masked(piped))
+	legible(t, "piped", piped)
+	asJSON, _, _ := answer(t, "", "watch", s.newest(), "--journal-directory", "journal", "-o", "json")
+	golden(t, "watch-live-json", masked(asJSON))
+	if status != 0 {
+		t.Errorf("status %d", status)
+	}
+
+	for _, node := range []string{"db1", "db2"} { // no file can be written in the place of a folder with something in it
+		s.must(os.Remove(s.path(node, "etc/app")))
+		s.must(os.MkdirAll(s.path(node, "etc/app/folder"), 0o755))
+	}
+	s.document("two", `batches: ["1", "100%"], soak: 1h`)
+	watch()
+	ended = s.start()
+	show("again", "waits for the clock", "1 unchanged")
+	both[1].press("p\r")
+	show("paused", "paused: nothing more is started", "pause by PERSON")
+	both[1].press("r\r")
+	show("resumed", "resume by PERSON")
+	s.goOn()
+	show("soak", "batch 1 of 2 soaks", "ONLY WAITED FOR WHAT FAILED")
+	both[0].press("f")
+	both[0].shows("failures", "2 nodes: db1 db2")
+	both[0].press("fcthe clock is wrong\r")
+	ended(statusFailed, "cancelled")
+	show("cancelled", "interrupted after")
+	piped, _, _ = answer(t, "", "watch", "--journal-directory", "journal", s.newest())
+	golden(t, "watch-live-piped-failed", masked(piped))
+
+	s.document("two", `batches: ["1", "100%"], health_check: {command: /bin/true}`)
+	watch()
+	ended = s.start()
+	show("checked", "degraded after")
+	ended(0, "health check")
+}
+
+// newest returns the id of the newest run.
+func (s *live) newest() string {
+	s.Helper()
+	store, err := journal.Location{Path: s.path("journal")}.OpenExisting(s.Context(), "lon1")
+	s.must(err)
+	run, err := store.Run(s.Context(), "")
+	s.must(err)
+	s.must(store.Close())
+	return run.ID
 }

@@ -514,6 +514,70 @@ func TestWatchScreenOfAFastRun(t *testing.T) {
 	}
 }
 
+// watch reads 100,000 events that are there already within one drawing for each 1,000 of them at most, so that it never
+// falls behind, and goes on to show what failed at their beginning, and that the journal could not be read, while nothing new comes.
+func TestWatchKeepsUpWithTheJournal(t *testing.T) {
+	store, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "lon1.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // what it wrote is checked
+	w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Finish(t.Context(), "failed", "") //nolint:errcheck // not checked here
+	const all = 100_000
+	if err := w.Record(t.Context(), journal.Event{Kind: journal.NodeFinished, Group: "web", Node: "n0", Status: "FAILED", Message: "its disk is full"}); err != nil {
+		t.Fatal(err)
+	}
+	events := make([]journal.Event, all/2)
+	for i := range events {
+		kind := []journal.Kind{journal.TaskStarted, journal.TaskFinished}[i%2]
+		events[i] = journal.Event{Kind: kind, Group: "web", Node: fmt.Sprintf("n%d", 1+i/2%1000), Resource: fmt.Sprintf("file[/etc/%d]", i/2000), Action: "update"}
+	}
+	for range 2 {
+		if err := w.Record(t.Context(), events...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run, err := store.Run(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{watched: newWatched(run, nil), ctx: t.Context(), store: store, width: 80, height: 24, clock: time.Now}
+	drawn, read := 0, 0
+	for next := s.Init(); read <= all; drawn++ {
+		n, ok := next().(news)
+		if !ok || n.err != nil || len(n.events) == 0 {
+			t.Fatalf("after %d of %d events it reads %v", read, all+1, n)
+		}
+		read += len(n.events)
+		_, next = s.Update(n)
+		if _ = s.View(); n.more && fmt.Sprintf("%p", next) != fmt.Sprintf("%p", s.Init()) {
+			t.Error("it waits although there is more to read")
+		}
+	}
+	t.Logf("%d events, drawn %d times", read, drawn)
+	if drawn > (all+1)/page+1 {
+		t.Errorf("%d events were drawn %d times, want at most once for each %d", read, drawn, page)
+	}
+	keeps := func(texts ...string) {
+		t.Helper()
+		for range 3 { // nothing new comes
+			s.Update(s.read())
+		}
+		for _, text := range texts {
+			if got := ansi.Strip(s.text(time.Now())); !strings.Contains(got, text) {
+				t.Errorf("no %q in:\n%s", text, got)
+			}
+		}
+	}
+	keeps("✗ n0: its disk is full")
+	s.Update(news{err: context.DeadlineExceeded})
+	keeps("✗ n0: its disk is full", "is tried again: context deadline exceeded")
+}
+
 // In a pseudo terminal, watch draws the screen, ends with the run and leaves how it ended; elsewhere it prints lines
 // without control characters.
 func TestWatchInAPseudoTerminal(t *testing.T) {
