@@ -177,17 +177,24 @@ func (w *watched) waiting() *watchedGroup {
 }
 
 // tally counts the nodes of a group by state.
-type tally struct{ deployed, departed, failed, stopped, working, between, total, unchanged int }
+type tally struct {
+	deployed, departed, failed, stopped, working, between, total, unchanged int
+	ended                                                                   bool // the run is over
+}
 
 func (t tally) done() int { return t.deployed + t.departed + t.failed + t.stopped }
 
 func (t tally) String() string {
 	var parts []string
+	rest := "waiting"
+	if t.ended {
+		rest = "not started"
+	}
 	for _, p := range []struct {
 		n    int
 		text string
 	}{{t.deployed, "deployed"}, {t.departed, "left the site"}, {t.failed, "failed"}, {t.stopped, "stopped before their end"}, {t.working, "at work"},
-		{t.between, "between steps"}, {t.total - t.done() - t.working - t.between, "waiting"}, {t.unchanged, "unchanged"}} {
+		{t.between, "between steps"}, {t.total - t.done() - t.working - t.between, rest}, {t.unchanged, "unchanged"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.text))
 		}
@@ -203,7 +210,7 @@ func failedNode(n *journal.NodeHistory) bool {
 
 // tallies returns the counts of each group, and of all.
 func (w *watched) tallies() (groups map[string]tally, all tally) {
-	groups = map[string]tally{}
+	groups, all.ended = map[string]tally{}, w.run.Status != journal.Running
 	for _, n := range w.nodes {
 		t := groups[n.Group]
 		switch {
@@ -226,7 +233,7 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 	}
 	for _, g := range w.groups {
 		t := groups[g.Name]
-		t.total, t.unchanged = max(g.Nodes, t.done()+t.working+t.between), g.Unchanged
+		t.total, t.unchanged, t.ended = max(g.Nodes, t.done()+t.working+t.between), g.Unchanged, all.ended
 		groups[g.Name] = t
 		all.deployed, all.failed, all.stopped = all.deployed+t.deployed, all.failed+t.failed, all.stopped+t.stopped
 		all.working, all.departed, all.total = all.working+t.working, all.departed+t.departed, all.total+t.total
@@ -455,6 +462,8 @@ func (g *watchedGroup) state(t tally) string {
 		doing = inRed.Render(g.status)
 	case g.status != "":
 		doing = inGreen.Render(g.status)
+	case t.ended && g.Name != "":
+		doing, rest = inYellow.Render("not finished"), t
 	case g.approval > 0:
 		doing, rest = inYellow.Render(fmt.Sprintf("waits for approval after batch %d", g.approval)), t
 	case g.doing != "" || g.passing.Message != "" || g.Name == "":
