@@ -178,6 +178,37 @@ func TestGuardedChanges(t *testing.T) {
 	}
 }
 
+// TestAWorkerIsLostWhileAGuardIsArmed: the node puts back what the worker that is gone did not confirm, and who goes on
+// with the session does it again, once it reaches the node.
+func TestAWorkerIsLostWhileAGuardIsArmed(t *testing.T) {
+	for name, refuses := range map[string]time.Duration{"reached": 0, "not reached until it is put back": 2 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fenced{refuses: refuses, armed: "of the other worker", changed: time.Now()}
+				e := NewInProcess()
+				e.dial, e.send = f.dial, f.send
+				defer e.Close()
+				item := converge.Item{Resource: resource.Resource{Type: "file", Title: "/fw", Parameters: resource.Parameters{"guard": true}}}
+				c := converge.Manifest{Protocol: converge.Protocol, Site: "s", Run: "r", Mode: converge.Apply, Resume: true,
+					Items: []converge.Item{item}}
+				var results []string
+				_, err := e.Converge(t.Context(), site.Node{Name: "a"}, c, func(r converge.Result) {
+					results = append(results, fmt.Sprint(r.Status, " ", r.Guarded))
+				})
+				if got := strings.Join(results, ", "); err != nil || got != "changed true, changed false" {
+					t.Errorf("results %s, %v", got, err)
+				}
+				if got := strings.Join(f.sent, " "); got != "1:apply:/fw 2:confirm:" && got != "1:prepare: 1:apply:/fw 2:confirm:" {
+					t.Errorf("sent %s", got)
+				}
+				if f.putBack == nil || f.putBack.Guard != "of the other worker" || !f.confirmed {
+					t.Errorf("put back %v, confirmed %t", f.putBack, f.confirmed)
+				}
+			})
+		})
+	}
+}
+
 // TestANodeCannotAskForSessionsWithoutEnd: a node that says again and again that it changed something guarded, and
 // reports nothing, is given up.
 func TestANodeCannotAskForSessionsWithoutEnd(t *testing.T) {

@@ -193,6 +193,50 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
+// TestAWorkerIsLostWhileItsNodeRestarts: who goes on with a session of a worker that is gone waits for a node that
+// restarts as that one would have done.
+func TestAWorkerIsLostWhileItsNodeRestarts(t *testing.T) {
+	one := []converge.Item{actionItem("shell", "before", 0), actionItem("reboot", "r", 60), actionItem("shell", "after", 0)}
+	for name, test := range map[string]struct {
+		items   []converge.Item
+		down    time.Duration // when it goes down for the restart that the other worker asked for
+		off     time.Duration
+		results string
+		err     string
+		took    time.Duration // at most
+	}{
+		"it is down":             {one, 0, 20 * time.Second, "before changed, r changed, after changed", "", 30 * time.Second},
+		"it goes down":           {one, time.Second, 20 * time.Second, "before changed, r changed, after changed", "", 35 * time.Second},
+		"it stays away":          {one, 0, -1, "before skipped, r failed, after skipped", "did not come back from its restart within 1m0s", 65 * time.Second},
+		"nothing restarts there": {one[:1], 0, -1, "", "does not answer", time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				m := &machine{boot: 1, off: test.off, asked: map[resource.ID]int{one[1].ID(): 1}, down: begun.Add(test.down)}
+				e := WithHelpers(remote.Helpers{})
+				e.dial, e.send = m.dial, m.send
+				defer e.Close()
+				var results []string
+				_, err := e.Converge(t.Context(), site.Node{Name: "a"}, converge.Manifest{Protocol: converge.Protocol, Site: "lon1",
+					Run: "r1", Mode: converge.Apply, Resume: true, Items: test.items}, func(r converge.Result) {
+					_, title, _ := resource.ParseID(string(r.ID))
+					results = append(results, title+" "+string(r.Status))
+				})
+				if got := strings.Join(results, ", "); got != test.results {
+					t.Errorf("results %q, want %q", got, test.results)
+				}
+				if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
+					t.Errorf("%v, want %q", err, test.err)
+				}
+				if took := time.Since(begun); took > test.took {
+					t.Errorf("took %s, want at most %s", took, test.took)
+				}
+			})
+		})
+	}
+}
+
 func TestNoRestartOfThisMachine(t *testing.T) {
 	for _, root := range []string{"", "/", "/./"} {
 		e := NewInProcess()
