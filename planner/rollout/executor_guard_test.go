@@ -68,7 +68,7 @@ func (f *fenced) send(_ context.Context, conn *remote.Link, _ site.Connection, _
 		titles = append(titles, i.Title)
 	}
 	f.sent = append(f.sent, fmt.Sprintf("%d:%s:%s", link.number, c.Mode, strings.Join(titles, ",")))
-	s := converge.Summary{Protocol: converge.Protocol}
+	s := converge.Summary{Protocol: converge.Protocol, BootID: "boot-1"}
 	if c.Mode == converge.Confirm {
 		if f.armed == c.Guard {
 			s.Guard, f.armed, f.confirmed = c.Guard, "", true

@@ -62,6 +62,13 @@ func (e *InProcess) throughSessions(ctx context.Context, l *link, node site.Node
 			done[r.ID] = true
 			each(r)
 		})
+		if away, limit := e.mayBeAway(c); sessions == 0 && away != "" && unreachable(err) {
+			if err = e.awaitRestart(ctx, l, node, c, "", limit); err == nil {
+				continue
+			}
+			report(c.Items, away, err, each)
+			return converge.Summary{}, err
+		}
 		c.Items = slices.DeleteFunc(slices.Clone(c.Items), func(i converge.Item) bool { return done[i.ID()] })
 		if mayBeArmed(c, summary, waiting, err) {
 			again := false
@@ -82,6 +89,23 @@ func (e *InProcess) throughSessions(ctx context.Context, l *link, node site.Node
 		}
 		restarted, elapsed = asked.ID, time.Since(started)
 	}
+}
+
+// mayBeAway returns the item of a resumed session because of which its node may not answer for so long: who began the
+// session may have restarted the node, or have armed a guard which the node puts back by itself. Empty: none.
+func (e *InProcess) mayBeAway(c converge.Manifest) (item resource.ID, limit time.Duration) {
+	if !c.Resume || c.Mode != converge.Apply {
+		return "", 0
+	}
+	for _, i := range c.Items {
+		if timeout, restarts := restartLimit(c.Items, i.ID()); restarts {
+			return i.ID(), timeout
+		}
+		if i.Guard() && item == "" {
+			item, limit = i.ID(), e.guardLimit+guardLongest
+		}
+	}
+	return item, limit
 }
 
 // unknown returns the error of a session that comes after others: what was done before it must not be tried again.
@@ -148,7 +172,8 @@ func restartLimit(items []converge.Item, id resource.ID) (time.Duration, bool) {
 	return 0, false
 }
 
-// awaitRestart returns when the node answers with another boot id than old. A limit of 0 is none besides that of ctx.
+// awaitRestart returns when the node answers with another boot id than old, or with any where old is empty. A limit of 0
+// is none besides that of ctx.
 func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c converge.Manifest, old string,
 	limit time.Duration) error {
 	waiting, cancel := ctx, context.CancelFunc(func() {})
@@ -169,6 +194,11 @@ func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c
 				return &converge.SessionError{Code: converge.CodeLost,
 					Message: fmt.Sprintf("given up while the node restarts (%v): whether it came back is unknown",
 						context.Cause(ctx))}
+			}
+			if old == "" {
+				return &converge.SessionError{Code: converge.CodeRestart,
+					Message: fmt.Sprintf("the node, which the worker that is gone may have restarted or locked out, did not answer "+
+						"within %s; at the last try: %s. Look at its console; the next run goes on from here", limit, last)}
 			}
 			return &converge.SessionError{Code: converge.CodeRestart,
 				Message: fmt.Sprintf("the node did not come back from its restart within %s; at the last try: %s. "+
