@@ -172,8 +172,8 @@ func restartLimit(items []converge.Item, id resource.ID) (time.Duration, bool) {
 	return 0, false
 }
 
-// awaitRestart returns when the node answers with another boot id than old, or with any where old is empty. A limit of 0
-// is none besides that of ctx.
+// awaitRestart returns when the node answers with another boot id than old, or with any where old is empty. A limit of
+// 0 is none besides that of ctx.
 func (e *InProcess) awaitRestart(ctx context.Context, l *link, node site.Node, c converge.Manifest, old string,
 	limit time.Duration) error {
 	waiting, cancel := ctx, context.CancelFunc(func() {})

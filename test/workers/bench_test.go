@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/slipway/terraform-provider-slipway/planner/callback/controller"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -61,20 +65,36 @@ func BenchmarkAgainstInProcess(b *testing.B) {
 	b.ReportMetric(handed.Seconds()/here.Seconds(), "ratio")
 }
 
-// BenchmarkHistory applies a site of 2,000 nodes with a worker, and reports the longest history of a workflow.
+// BenchmarkHistory applies a site of 2,000 nodes with a worker, and reports the longest history of a workflow, the
+// largest snapshot with which the run continued as new, and the largest of all payloads, as the server stores them.
 func BenchmarkHistory(b *testing.B) {
 	for b.Loop() {
 		c := large(b, 2000, 20, 5)
 		c.worker(nil)
 		took := c.timed(c.engine(c.settings()))
-		events, bytes, workflows := int64(0), int64(0), 0
+		events, bytes, workflows, snapshot, payload := int64(0), int64(0), 0, 0, 0
+		server := c.server.Client(b, client.Options{})
 		for _, w := range c.histories() {
 			workflows++
 			events, bytes = max(events, w.GetHistoryLength()), max(bytes, w.GetHistorySizeBytes())
+			id := w.GetExecution()
+			for i := server.GetWorkflowHistory(b.Context(), id.GetWorkflowId(), id.GetRunId(), false,
+				enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); i.HasNext(); {
+				e, err := i.Next()
+				if err != nil {
+					b.Fatal(err)
+				}
+				payload = max(payload, proto.Size(e))
+				for _, p := range e.GetWorkflowExecutionContinuedAsNewEventAttributes().GetInput().GetPayloads() {
+					snapshot = max(snapshot, len(p.GetData()))
+				}
+			}
 		}
 		b.ReportMetric(took.Seconds(), "run-s")
 		b.ReportMetric(float64(workflows), "workflows")
 		b.ReportMetric(float64(events), "events")
 		b.ReportMetric(float64(bytes), "bytes")
+		b.ReportMetric(float64(snapshot), "snapshot-bytes")
+		b.ReportMetric(float64(payload), "payload-bytes")
 	}
 }
