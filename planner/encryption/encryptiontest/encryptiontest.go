@@ -4,6 +4,7 @@ package encryptiontest
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -28,7 +29,45 @@ func forms(secret string) map[string]string {
 	return forms
 }
 
-var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{24,}`)
+var (
+	encoded = map[*base64.Encoding]*regexp.Regexp{base64.RawStdEncoding: regexp.MustCompile(`[A-Za-z0-9+/]{24,}`),
+		base64.RawURLEncoding: regexp.MustCompile(`[A-Za-z0-9_-]{24,}`)}
+	digits = regexp.MustCompile(`(?:[0-9A-Fa-f]{2}){24,}`)
+)
+
+// gzipped begins what gzip packs.
+const gzipped = "\x1f\x8b\x08"
+
+// decoded returns what parts of a text are decoded, by their encoding.
+func decoded(text []byte) map[string][][]byte {
+	out := map[string][][]byte{}
+	for encoding, parts := range encoded {
+		for _, part := range parts.FindAll(text, -1) {
+			for offset := range 4 { // what is before it may have the same signs
+				whole := part[offset:]
+				if inner, err := encoding.DecodeString(string(whole[:len(whole)/4*4])); err == nil {
+					out["base64"] = append(out["base64"], inner)
+				}
+			}
+		}
+	}
+	for _, part := range digits.FindAll(text, -1) {
+		if inner, err := hex.DecodeString(string(part)); err == nil {
+			out["hexadecimal digits"] = append(out["hexadecimal digits"], inner)
+		}
+	}
+	for rest := text; ; {
+		at := bytes.Index(rest, []byte(gzipped))
+		if at < 0 {
+			return out
+		}
+		if r, err := gzip.NewReader(bytes.NewReader(rest[at:])); err == nil {
+			inner, _ := io.ReadAll(r) // what comes behind it is no gzip
+			out["gzip"] = append(out["gzip"], inner)
+		}
+		rest = rest[at+len(gzipped):]
+	}
+}
 
 // Form reports in which form a text, or what is encoded or packed in it, has a secret; empty when it has it in none.
 // Secrets of tests have at least 24 bytes, so that none is found by chance. Between marks, as in a"<SECRET>&b, no
@@ -55,10 +94,10 @@ func Form(text []byte, secret string) string {
 		}
 		return ""
 	}
-	for _, run := range encoded.FindAll(text, -1) {
-		if inner, err := base64.RawStdEncoding.DecodeString(string(run)); err == nil {
-			if form := Form(inner, secret); form != "" {
-				return "in base64: " + form
+	for name, inner := range decoded(text) {
+		for _, content := range inner {
+			if form := Form(content, secret); form != "" {
+				return "in " + name + ": " + form
 			}
 		}
 	}

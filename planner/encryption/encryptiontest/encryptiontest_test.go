@@ -30,7 +30,8 @@ func TestForm(t *testing.T) {
 			for name, encoded := range map[string]string{"clear": string(text), "hexadecimal": hex.EncodeToString(text),
 				"quoted": fmt.Sprintf("%q", text), "base64": base64.StdEncoding.EncodeToString(text),
 				"capitals": strings.ToUpper(hex.EncodeToString(text)), "for URLs": base64.URLEncoding.EncodeToString(text),
-				"a dump": "\\\\x" + hex.EncodeToString([]byte(base64.StdEncoding.EncodeToString(text))), "packed": "ab" + packed(t, text),
+				"behind a word": "key/" + base64.StdEncoding.EncodeToString([]byte(hex.EncodeToString(text))),
+				"a dump":        "\\\\x" + hex.EncodeToString([]byte(base64.StdEncoding.EncodeToString(text))), "packed": "ab" + packed(t, text),
 				"twice": base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString(text)))} {
 				if Form([]byte(encoded), secret) == "" {
 					t.Errorf("%s of %q: not found", name, text)
