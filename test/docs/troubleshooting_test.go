@@ -1,0 +1,41 @@
+package docs
+
+import (
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTroubleshooting: each error that the guide names is one that slipway prints, as far as its text is constant.
+func TestTroubleshooting(t *testing.T) {
+	var code strings.Builder
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path == "../../test" {
+			return fs.SkipDir
+		}
+		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			code.WriteString(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(code.String(), "")
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(strings.SplitN(read(t, pages, "guides", "troubleshooting.md"), "## The connection", 2)[1], -1)
+	if len(rows) < 20 {
+		t.Fatalf("the guide names %d errors", len(rows))
+	}
+	for _, row := range rows {
+		var parts []string
+		for part := range strings.SplitSeq(row[1], " ... ") {
+			parts = append(parts, regexp.QuoteMeta(part))
+		}
+		// Between the parts is one verb, in the same text.
+		if !regexp.MustCompile(strings.Join(parts, ` [^"\n]{1,12} `)).MatchString(joined) {
+			t.Errorf("slipway prints no %q", row[1])
+		}
+	}
+}
