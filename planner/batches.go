@@ -13,7 +13,10 @@ import (
 )
 
 // inBatches reports whether the nodes of a phase are worked on batch by batch: from pre_node to node (design.md 6).
-func (ph Phase) inBatches() bool { return slotOf(ph.TaskGroup).Locked || ph.TaskGroup == task.PreNode }
+func (ph Phase) inBatches() bool { return inBatches(ph.TaskGroup) }
+
+// inBatches reports whether the tasks of a task group are done batch by batch.
+func inBatches(g task.Group) bool { return slotOf(g).Locked || g == task.PreNode }
 
 // SetBatches splits the nodes that each group works on into batches, as the settings of the groups say.
 func (p *Plan) SetBatches(groups []site.Group) {

@@ -28,6 +28,8 @@ type changes struct {
 type nodeChanges struct {
 	node    string
 	unlock  bool        // an earlier run left the node locked (litp.md 84)
+	check   bool        // an earlier run left the node unchecked, and nothing else of the plan makes the run check it
+	left    string      // what [task.Unchecked] has of it; empty where its group has no health check
 	tasks   []task.Task // in the order of execution
 	actions []int       // of plugins, in the order of a run
 	// standIns holds what replaces each task as a requirement: the task itself, or what it requires when it is left
@@ -35,7 +37,7 @@ type nodeChanges struct {
 	standIns [][]resource.ID
 }
 
-func (n nodeChanges) empty() bool { return !n.unlock && len(n.tasks)+len(n.actions) == 0 }
+func (n nodeChanges) empty() bool { return !n.unlock && !n.check && len(n.tasks)+len(n.actions) == 0 }
 
 // compare compares every node with what is applied there and what has drifted. With includes, no node is torn
 // down and no action of a plugin runs.
@@ -117,6 +119,11 @@ func (c *changes) on(node string, applied Applied, drift []resource.ID) nodeChan
 		t := c.actions[i].task
 		return c.postpones(node, t, applied[node][t.Resource.ID()])
 	})
+	if left, unchecked := applied[node][task.Unchecked]; unchecked && c.checks(node) {
+		n.left = left
+		n.check = !slices.ContainsFunc(n.tasks, func(t task.Task) bool { return inBatches(t.Group) }) &&
+			!slices.ContainsFunc(n.actions, func(i int) bool { return inBatches(c.actions[i].task.Group) })
+	}
 	return n
 }
 
@@ -186,7 +193,7 @@ func (l *taskList) unwanted(applied map[resource.ID]string, d *nodeActions) []re
 	for id, digest := range applied {
 		_, wanted := l.index[id]
 		_, runs := d.index[id]
-		if !wanted && !runs && !l.replaced[id] && id != task.LeftLocked && id != task.UnknownLedger {
+		if !wanted && !runs && !l.replaced[id] && !task.IsMark(id) {
 			r := split(id)
 			if watched(digest) {
 				r.Parameters = resource.Parameters{resource.Noop: true}

@@ -212,21 +212,28 @@ func (p *Plan) warnLimited() (errs invalid.Errors) {
 		warn("limit", covers, "outside of the limit", p.Outside)
 	}
 	if len(p.Held) > 0 {
-		warn("approved_batches", p.Awaits(), "behind that", func(node string) bool { return !p.Outside(node) })
+		warn("approved_batches", p.Awaits(nil), "behind that", func(node string) bool { return !p.Outside(node) })
 	}
 	return errs
 }
 
-// Awaits says what the held groups wait for.
-func (p *Plan) Awaits() string {
+// Awaits says what the held groups wait for. deployed reports whether what may run of a group has succeeded: else none
+// of its batches is offered for approval. It is nil before the run, when those are not offered in which a health check
+// has failed.
+func (p *Plan) Awaits(deployed func(group string) bool) string {
 	var parts []string
 	for _, h := range p.Held {
-		if h.Batch == 0 {
+		switch {
+		case deployed != nil && !deployed(h.Group):
+		case h.Batch == 0:
 			parts = append(parts, fmt.Sprintf("group %q waits for the groups that it comes after", h.Group))
-			continue
+		case deployed == nil && p.unhealthy(h.Group):
+			parts = append(parts, fmt.Sprintf("group %q waits for batch %d of %d, in which a health check failed: the batch can "+
+				"be approved once its checks succeed", h.Group, h.Batch, h.Of))
+		default:
+			parts = append(parts, fmt.Sprintf("group %q waits for the approval of batch %d of %d: write approved_batches = "+
+				"{ %q = %d } to approve it", h.Group, h.Batch, h.Of, h.Group, h.Batch))
 		}
-		parts = append(parts, fmt.Sprintf("group %q waits for the approval of batch %d of %d: write approved_batches = "+
-			"{ %q = %d } to approve it", h.Group, h.Batch, h.Of, h.Group, h.Batch))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -68,8 +68,8 @@ func TestEndsForApproval(t *testing.T) {
 		if called {
 			lateText += ", app/c"
 		}
-		if got != want.nodes || lateText != want.late || !strings.Contains(p.Awaits(), want.held) || (want.held == "") != (p.Held == nil) {
-			t.Errorf("approved %d: nodes %q, last %q, %q; want %+v", approved, got, lateText, p.Awaits(), want)
+		if got != want.nodes || lateText != want.late || !strings.Contains(p.Awaits(nil), want.held) || (want.held == "") != (p.Held == nil) {
+			t.Errorf("approved %d: nodes %q, last %q, %q; want %+v", approved, got, lateText, p.Awaits(nil), want)
 		}
 		if (p.Limited == nil) != (want.held == "") {
 			t.Errorf("approved %d: limited to %v", approved, p.Limited)

@@ -37,6 +37,7 @@ func (c *Cache) make(s site.Site, applied Applied, drift Drift, only *selection)
 	if held {
 		changes = compare(desired, applied, drift, includes)
 	}
+	errs = append(errs, changes.warnUnchecked()...)
 	phases, err := sequencePhases(changes)
 	if err != nil {
 		return nil, append(errs, invalid.Error{Object: "deployment", Name: s.Name, Code: invalid.BadStructure,

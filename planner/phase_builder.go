@@ -27,6 +27,7 @@ func sequencePhases(c *changes) ([]Phase, error) {
 
 func newPhaseBuilder(c *changes) *phaseBuilder {
 	return &phaseBuilder{changes: c, tasks: make(map[sequence.Key][][]task.Task), unlocks: make(map[int][]task.Task),
+		checks:   make(map[int][]task.Task),
 		runs:     make([]map[int][]task.Task, len(c.actions)),
 		standIns: make(map[string][][]resource.ID)}
 }
@@ -46,6 +47,10 @@ func (w *phaseBuilder) addNode(n nodeChanges) {
 	w.add(group, task.Task{Node: node, Group: task.Prepare, Action: task.PrepareNode})
 	if n.unlock {
 		w.unlocks[owner] = append(w.unlocks[owner], task.Task{Node: node, Group: task.PreNode, Action: task.Unlock})
+	}
+	if n.check {
+		w.checks[owner] = append(w.checks[owner], task.Task{Node: node, Group: task.Node, Action: task.HealthCheck,
+			Left: n.left})
 	}
 	for _, i := range n.actions {
 		if w.runs[i] == nil {
@@ -111,7 +116,8 @@ func (w *phaseBuilder) markDue() {
 
 // phases returns the phases of the plan. A task group starts with one phase for each action of plugins, so that an
 // action ends on all its nodes before the next one starts. The tasks of services follow. The last phase of pre_node
-// unlocks the nodes that an earlier run left locked (litp.md 84).
+// unlocks the nodes that an earlier run left locked (litp.md 84), the last one of node checks those that are only to be
+// checked again.
 func (w *phaseBuilder) phases() ([]Phase, error) {
 	parts := make(map[sequence.Key][][]task.Task)
 	step := func(group string, tasks []task.Task) {
@@ -145,6 +151,7 @@ func (w *phaseBuilder) phases() ([]Phase, error) {
 	}
 	for i, g := range w.groups {
 		step(g.Name, w.unlocks[i])
+		step(g.Name, w.checks[i])
 	}
 	places, err := sequence.Phases(w.groupNames(), parts)
 	if err != nil {

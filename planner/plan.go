@@ -15,13 +15,15 @@ import (
 type Applied map[string]map[resource.ID]string
 
 // Unfinished returns a copy in which every resource counts as started and not finished, so that the next plan includes
-// all of them again.
+// all of them again. What says that a node is not checked stays.
 func (a Applied) Unfinished() Applied {
 	out := make(Applied, len(a))
 	for node, ids := range a {
 		out[node] = make(map[resource.ID]string, len(ids))
-		for id := range ids {
-			out[node][id] = ""
+		for id, digest := range ids {
+			if out[node][id] = ""; id == task.Unchecked {
+				out[node][id] = digest
+			}
 		}
 	}
 	return out

@@ -106,7 +106,7 @@ func Destroyed(applied Applied) Losses {
 
 func undoneOf(applied map[resource.ID]string) []resource.ID {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(applied)), func(id resource.ID) bool {
-		return id == task.LeftLocked || id == task.UnknownLedger || isAction(split(id).Type) || watched(applied[id])
+		return task.IsMark(id) || isAction(split(id).Type) || watched(applied[id])
 	})
 }
 

@@ -88,7 +88,7 @@ func (a Applied) Unread(node string) bool {
 // trigger has checked again, no ledger has said.
 func (a Applied) Known(node string) bool {
 	for id, digest := range a[node] {
-		if digest != "" || id == task.LeftLocked {
+		if digest != "" && id != task.Unchecked || id == task.LeftLocked {
 			return true
 		}
 	}

@@ -284,6 +284,7 @@ type phaseBuilder struct {
 	*changes
 	tasks   map[sequence.Key][][]task.Task // as they were added
 	unlocks map[int][]task.Task            // group -> tasks
+	checks  map[int][]task.Task            // likewise
 	runs    []map[int][]task.Task          // action -> group -> tasks
 	// What follows serves callbacks of services as a whole.
 	busy     activity

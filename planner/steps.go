@@ -257,6 +257,8 @@ func (ph Phase) describe(g Group, departed []string) string {
 		nodes := ph.nodeNames()
 		text := fmt.Sprintf("unlock %s (%s), left locked by an earlier run", count(len(nodes), "node"), list(nodes))
 		return strings.Join(append(parts, string(ph.TaskGroup), text), ": ")
+	case first.Action == task.HealthCheck:
+		return strings.Join(append(parts, string(ph.TaskGroup), ph.checks()), ": ")
 	case first.Kind == task.Remote:
 		return strings.Join(append(parts, string(ph.TaskGroup), ph.remote()), ": ")
 	case first.Kind == task.Callback:

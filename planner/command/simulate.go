@@ -166,8 +166,12 @@ func writeSimulation(out io.Writer, f format, run simulate.Run, guards []guarded
 	for _, p := range run.Pauses {
 		w.printf("\n%s group %s: %s\n", p.At.UTC().Format(time.RFC3339), f.escape(p.Group), p.Why)
 	}
-	if run.Awaits != "" {
-		w.printf("\n%s; not started: %s\n", f.escape(run.Awaits), f.escape(shortList(run.Waiting, " ")))
+	if len(run.Waiting) > 0 {
+		awaits := ""
+		if run.Awaits != "" {
+			awaits = f.escape(run.Awaits) + "; "
+		}
+		w.printf("\n%snot started: %s\n", awaits, f.escape(shortList(run.Waiting, " ")))
 	}
 	if len(run.Outside) > 0 {
 		w.printf("\noutside of the limit: %s\n", f.escape(shortList(run.Outside, " ")))

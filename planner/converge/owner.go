@@ -50,10 +50,10 @@ func (x *session) checkFence() *SessionError {
 	return &SessionError{Code: CodeFenced, Message: text}
 }
 
-// own records to which state the site belongs, and the lease of the run. Preparing a node on which nothing was done yet
-// records no lease: it would leave a ledger where nothing else is in it.
+// own records to which state the site belongs, and the lease of the run. Preparing and checking a node on which nothing
+// was done yet records no lease: it would leave a ledger where nothing else is in it.
 func (x *session) own() {
-	nothing := x.manifest.Mode == Prepare && x.ledger.Empty()
+	nothing := (x.manifest.Mode == Prepare || x.manifest.Mode == Check) && x.ledger.Empty()
 	if f := x.manifest.Fence; f.Line != "" && !nothing && !x.ledger.IsLast(x.manifest.Site, f) {
 		x.ledger.Change(ledger.Record{Fence: &ledger.SiteFence{Site: x.manifest.Site, Fence: f}})
 	}

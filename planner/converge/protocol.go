@@ -95,6 +95,10 @@ type Manifest struct {
 	Keep bool `json:"keep,omitempty"`
 	// Health is run at the end of the session; one that fails ends it with [CodeHealth].
 	Health *HealthCheck `json:"health,omitempty"`
+	// Unchecked says that a health check is to follow the session: from before it changes anything, the ledger has the
+	// run, until the Health of a session with Checked has succeeded. Apply only.
+	Unchecked bool `json:"unchecked,omitempty"`
+	Checked   bool `json:"checked,omitempty"`
 	// Needs names programs that later sessions of the run call; a session on a node that lacks one ends with [CodeNeeds]
 	// before anything is touched.
 	Needs []string `json:"needs,omitempty"`
@@ -183,7 +187,7 @@ type Result struct {
 
 // The bounds of what a helper sends, in bytes. A node that exceeds one, or [Manifest.Limit], is given up.
 const (
-	nameLimit   = 256 // of a boot id and a guard
+	nameLimit   = 256 // of a boot id, a guard and a run
 	ErrorLimit  = 16 << 10
 	ResultLimit = 256 << 10
 )
@@ -263,6 +267,8 @@ type Summary struct {
 	Ledger map[resource.ID]string `json:"ledger"`
 	// Locked says that the lock window that a run of the site opened on the node is open.
 	Locked bool `json:"locked,omitempty"`
+	// Unchecked is the run whose changes no health check has followed that succeeded; empty: there is none.
+	Unchecked string `json:"unchecked,omitempty"`
 	// Guard is the guard of the site that is armed or, in mode Confirm, was confirmed. What it covers has an empty digest
 	// in Ledger while it is armed. PutBack is the last one that was put back, until the next run changes the node.
 	Guard   string          `json:"guard,omitempty"`
@@ -275,8 +281,8 @@ func (s Summary) Excess() string {
 	if s.Error != nil && len(s.Error.Code)+len(s.Error.Message) > ErrorLimit {
 		return fmt.Sprintf("an error of more than %d bytes", ErrorLimit)
 	}
-	if len(s.BootID)+len(s.Guard) > nameLimit {
-		return fmt.Sprintf("a boot id or guard of more than %d bytes", nameLimit)
+	if len(s.BootID)+len(s.Guard)+len(s.Unchecked) > nameLimit {
+		return fmt.Sprintf("a boot id, guard or run of more than %d bytes", nameLimit)
 	}
 	if p := s.PutBack; p != nil {
 		resources := 0

@@ -69,6 +69,7 @@ func runWith(
 		}
 		_, locked := x.held()
 		summary.Locked = locked || x.abandoned
+		summary.Unchecked = x.ledger.Unchecked[c.Site]
 	}
 	return summary
 }
@@ -97,6 +98,10 @@ func (c Manifest) invalid() error {
 		return errors.New("the manifest is to restore and has other work; it must be one or the other")
 	case (c.Mode == Prepare || c.Mode == Confirm) && (c.TearDown || len(c.Items) > 0):
 		return fmt.Errorf("the manifest is to %s and has work; it must be one or the other", c.Mode)
+	case c.Unchecked && c.Mode != Apply:
+		return errors.New("the manifest says that a health check is to follow, and is not to apply")
+	case c.Checked && (c.Mode != Check || c.Health == nil || c.Run == ""):
+		return errors.New("the manifest says that the last health check succeeded, and has none or names no run")
 	case c.Mode == Confirm && (c.Run == "" || c.Guard == ""):
 		return errors.New("the manifest is to confirm and names no run or no guard")
 	}
@@ -130,7 +135,7 @@ func (x *session) applying() bool { return x.manifest.Mode == Apply }
 
 // writes reports whether the session may change the ledger.
 func (x *session) writes() bool {
-	return x.applying() || x.manifest.Mode == Confirm || len(x.manifest.Begins) > 0
+	return x.applying() || x.manifest.Mode == Confirm || len(x.manifest.Begins) > 0 || x.manifest.Checked
 }
 
 // key is what the ledger calls an item.
@@ -179,6 +184,9 @@ func (x *session) run(ctx context.Context) *SessionError {
 			x.dropImages()
 		}
 		x.markActions()
+		if x.manifest.Unchecked {
+			x.ledger.SetUnchecked(x.manifest.Site, x.manifest.Run)
+		}
 		if err := x.save(); err != nil {
 			return ledgerError(err)
 		}
@@ -199,6 +207,9 @@ func (x *session) run(ctx context.Context) *SessionError {
 	})
 	if failure == nil && x.manifest.Health != nil && x.guard == nil {
 		failure = x.checkHealth(ctx, *x.manifest.Health)
+		if failure == nil && x.manifest.Checked && lock != nil {
+			x.ledger.SetUnchecked(x.manifest.Site, "")
+		}
 	}
 	if err := x.leave(); failure == nil && err != nil {
 		failure = ledgerError(err)
@@ -249,7 +260,7 @@ func (x *session) leave() error {
 	if x.tornDown && x.ledger.Owners[x.manifest.Site] != "" {
 		x.ledger.Change(ledger.Record{Owner: &ledger.Owner{Site: x.manifest.Site}})
 	}
-	if err := x.ledger.Compact(); err != nil || !x.applying() {
+	if err := x.ledger.Compact(); err != nil || !x.applying() && (!x.manifest.Checked || !x.ledger.Empty()) {
 		return err
 	}
 	if x.ledger.Empty() {

@@ -121,6 +121,7 @@ func (x *session) tearDown(ctx context.Context) {
 	if len(x.ledger.Images) > 0 {
 		x.ledger.Change(ledger.Record{Forget: x.manifest.Site})
 	}
+	x.ledger.SetUnchecked(x.manifest.Site, "")
 	for _, k := range slices.Clone(x.ledger.Pending) {
 		if k.Site == x.manifest.Site {
 			x.ledger.RemovePending(k)

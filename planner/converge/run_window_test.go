@@ -222,6 +222,47 @@ func TestOneWindowForManySessions(t *testing.T) {
 	}
 }
 
+// TestUnchecked: from before a session changes anything the ledger has the run whose health check is to follow, until
+// the last one of a batch succeeds, or nothing of the site is left.
+func TestUnchecked(t *testing.T) {
+	w := newWindow(t)
+	session := func(c Manifest) string {
+		t.Helper()
+		if c.Mode == "" {
+			c.Mode = Check
+		}
+		_, summary := w.session(t.Context(), c)
+		if _, again := w.session(t.Context(), Manifest{Mode: Check}); again.Unchecked != summary.Unchecked {
+			t.Errorf("the session ended with %q, and the ledger has %q", summary.Unchecked, again.Unchecked)
+		}
+		return summary.Unchecked
+	}
+	works, last := &HealthCheck{Command: "works"}, Manifest{Health: &HealthCheck{Command: "works"}, Checked: true}
+	broken := Manifest{Mode: Apply, Unchecked: true, Lock: "drain", Unlock: "undrain", Items: []Item{item("plain[a]", "value", "1")}}
+	w.status["drain"] = 1
+	run := session(broken)
+	if run == "" {
+		t.Fatal("no run is recorded before the first change")
+	}
+	w.status["drain"], w.status["works"] = 0, 1
+	if got := session(last); got != run {
+		t.Errorf("a check that failed left %q, want %q", got, run)
+	}
+	w.status["works"] = 0
+	if got := session(Manifest{Health: works}); got != run {
+		t.Errorf("a check before the soak left %q, want %q", got, run)
+	}
+	if got := session(last); got != "" {
+		t.Errorf("the last check left %q", got)
+	}
+	if got := session(broken); got != run {
+		t.Errorf("the next change recorded %q", got)
+	}
+	if got := session(Manifest{Mode: Apply, TearDown: true}); got != "" {
+		t.Errorf("what was torn down left %q", got)
+	}
+}
+
 // TestHealthCheck runs the check at the end, again while it fails, and only as often as it is asked to.
 func TestHealthCheck(t *testing.T) {
 	for name, test := range map[string]struct {

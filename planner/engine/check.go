@@ -125,9 +125,10 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			out.State.Machines[node] = survey.Identity
 		}
 		if survey.Ledger != nil {
-			out.State.Applied[node] = survey.Ledger
-			if len(survey.Ledger) == 0 {
-				delete(out.State.Applied, node)
+			if out.State.Applied[node] = planner.KeepUnhealthy(past.Applied[node], survey.Ledger); len(survey.Ledger) == 0 {
+				if len(out.State.Applied[node]) == 0 {
+					delete(out.State.Applied, node)
+				}
 				if was := len(past.Applied[node]); was > 0 {
 					lost = append(lost, fmt.Sprintf("node %q: %d", node, was))
 				}

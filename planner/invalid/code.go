@@ -10,8 +10,9 @@ const (
 	DuplicateGroup    Code = "duplicate_group"
 	UnknownDependency Code = "unknown_dependency"
 	UnknownGroup      Code = "unknown_group"
-	Limited           Code = "limited" // the plan leaves something out
-	Frozen            Code = "frozen"  // nothing may be done
+	Limited           Code = "limited"   // the plan leaves something out
+	Frozen            Code = "frozen"    // nothing may be done
+	Unchecked         Code = "unchecked" // an earlier run left nodes that no health check has found in order
 	UnknownNode       Code = "unknown_node"
 	Cycle             Code = "cycle"
 	UnreachableGoal   Code = "unreachable_criteria" // criteria that no outcome can meet

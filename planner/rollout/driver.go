@@ -416,10 +416,11 @@ func (d *driver) manifest(s session) converge.Manifest {
 	c := d.catalog(mode, Items(s.tasks))
 	switch {
 	case mode == converge.Check:
-		h := d.rolling[s.Group].HealthCheck
+		h, last := d.checkOf(s)
 		c.Health = &converge.HealthCheck{Command: h.Command, Retries: h.Retries,
 			Timeout:  cmp.Or(h.Timeout, site.DefaultCheckTimeout),
 			Interval: cmp.Or(h.Interval, site.DefaultCheckInterval)}
+		c.Checked = last
 	case mode == converge.Prepare:
 		c.Needs = d.needs[s.Node]
 	case s.Group == "": // no preparation has checked them
@@ -427,13 +428,25 @@ func (d *driver) manifest(s session) converge.Manifest {
 	}
 	c.Restore = s.Session.Kind == run.Rollback
 	r := d.rolling[s.Group]
-	c.Images = r != nil && r.OnFailure == site.OnFailureRollback && mode == converge.Apply && !c.Restore && !s.Session.Last
+	works := r != nil && mode == converge.Apply && !c.Restore && !s.Session.Last
+	c.Images = works && r.OnFailure == site.OnFailureRollback
+	c.Unchecked = works && r.HealthCheck != nil && s.Session.Kind != run.Unlock
 	if r != nil && s.Window {
 		c.Lock, c.Unlock, c.Keep = r.Lock, r.Unlock, s.Keep
 	} else if r != nil && s.Session.Kind == run.Unlock {
 		c.Unlock = r.Unlock
 	}
 	return c
+}
+
+// checkOf returns the health check of a session, and whether it is the last one of its batch. Where the group that
+// works on a node has none, it is that of the group in the plan.
+func (d *driver) checkOf(s session) (h *site.HealthCheck, last bool) {
+	r := d.rolling[s.Group]
+	if r == nil || r.HealthCheck == nil {
+		return d.rolling[s.Session.Group].HealthCheck, true
+	}
+	return r.HealthCheck, s.Session.Soaked || r.Soak == 0
 }
 
 // ended takes the outcome of a session.
@@ -460,6 +473,14 @@ func (d *driver) ended(s session, o outcome, gaveUp bool) run.Result {
 			r.Done, r.Altered, r.PutBack, o.done, o.altered = nil, nil, o.altered, nil, nil
 		}
 		r.take(s.Group, o)
+		if s.Session.Kind != run.Check {
+			return
+		}
+		if _, last := d.checkOf(s); !o.ok() {
+			r.Unhealthy, r.Healthy = task.CheckFailed+d.RunID, false
+		} else if last {
+			r.Unhealthy, r.Healthy = "", true
+		}
 	})
 	result := o.result(run.Result{Outcome: run.Succeeded, Sent: true, Lock: o.lock})
 	switch {
@@ -525,7 +546,12 @@ func (d *driver) complete(end *run.Report) {
 	}
 	var waiting []string // nothing waits when a site is torn down
 	if d.plan != nil {
-		waiting, r.Awaits = d.plan.Waiting, d.plan.Awaits()
+		waiting = d.plan.Waiting
+		r.Awaits = d.plan.Awaits(func(group string) bool {
+			return slices.ContainsFunc(r.Groups, func(g GroupReport) bool {
+				return g.Name == group && g.Stage == strategy.Deployed
+			})
+		})
 		for i, g := range r.Groups {
 			r.Groups[i].Stage = held(d.plan, g.Name, g.Stage)
 		}

@@ -73,6 +73,7 @@ type faulty struct {
 	window     []string                          // what the lock and unlock commands did, in order
 	mostLocked int                               // nodes at once
 	tries      map[at]int                        // sessions with the fault "busy"
+	unchecked  map[string]string                 // node -> the run that no health check has followed
 	needs      []string                          // sessions that named programs
 	begins     []string                          // sessions that named actions to begin
 	machines   map[string]string                 // node -> the machine that it is; without an entry, one of its own
@@ -85,7 +86,7 @@ func newFaulty() *faulty {
 		faults: map[at]string{}, slow: map[at]time.Duration{},
 		ledgers: map[string]map[resource.ID]string{}, widest: map[string]int{}, busy: map[string]bool{},
 		machines: map[string]string{}, locked: map[string]string{}, knows: map[string]string{}, tries: map[at]int{},
-		images: map[string]map[resource.ID]string{},
+		images: map[string]map[resource.ID]string{}, unchecked: map[string]string{},
 	}
 }
 
@@ -122,9 +123,15 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 		}
 		fault = ""
 	}
+	f.mu.Lock()
+	if c.Unchecked && fault != "unreachable" && fault != "auth" {
+		f.unchecked[n.Name] = c.Run
+	}
+	left := f.unchecked[n.Name]
+	f.mu.Unlock()
 	opened := f.open(n.Name, c, fault)
 	summary := converge.Summary{Protocol: converge.Protocol, Identity: f.identity(n.Name), Ledger: ledger,
-		Locked: f.isLocked(n.Name)}
+		Locked: f.isLocked(n.Name), Unchecked: left}
 	if opened != nil {
 		return summary, opened
 	}
@@ -193,6 +200,12 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 		if fault == "unhealthy" || fault == "relapses" && !first {
 			return summary, &converge.SessionError{Code: converge.CodeHealth,
 				Message: "health check: the command ended with status 1 (run 1 of 1)"}
+		}
+		if c.Checked {
+			f.mu.Lock()
+			delete(f.unchecked, n.Name)
+			f.mu.Unlock()
+			summary.Unchecked = ""
 		}
 	}
 	f.mu.Lock()

@@ -77,6 +77,8 @@ func (r Report) Did() func(task.Task) bool {
 		case t.Action == task.PrepareNode || t.Action == task.Unlock:
 			n := r.Nodes[t.Node]
 			return n.Attempted && n.Reachable
+		case t.Action == task.HealthCheck:
+			return r.Nodes[t.Node].Healthy
 		}
 		return altered[t.Node][taskID(t)]
 	}
@@ -198,6 +200,9 @@ func (r *Report) Follow(next Report) {
 		}
 		if n.Error == nil {
 			n.Error = before.Error
+		}
+		if n.Unhealthy == "" && !n.Healthy {
+			n.Unhealthy = before.Unhealthy
 		}
 		if n.Restored { // to what it had before all passes
 			before.Done, before.Altered = nil, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
@@ -78,15 +79,31 @@ type NodeReport struct {
 	Unknown   int           // items whose outcome is not known: the session ended before
 	// Ledger is what the site has applied on the node as its last session reported; nil is unknown. A node that was not
 	// attempted has nil here and the ledger that it had before the run.
-	// A node that is left locked has task.LeftLocked in it.
+	// A node that is left locked has task.LeftLocked in it, one that no health check has followed task.Unchecked.
 	Ledger map[resource.ID]string
 	Asked  bool // it reported in this run which machine it is, even without changes
 	Locked bool // it is locked, or may be: the last session did not report it; then Ledger may be nil
+	// Unhealthy is set where a health check of the node failed: [task.CheckFailed] and the run. Healthy: the last one of
+	// its batch succeeded.
+	Unhealthy string
+	Healthy   bool
 }
 
 // Applied returns what is applied on the node after the run, as far as anyone knows: what its last session reported, or
-// else what was known before the run, with task.LeftLocked when it may be locked. It leaves before alone.
+// else what was known before the run, with task.LeftLocked when it may be locked. That a health check of it failed is
+// known until one succeeds. It leaves before alone.
 func (r NodeReport) Applied(before map[resource.ID]string) map[resource.ID]string {
+	after := r.applied(before)
+	switch {
+	case r.Unhealthy != "":
+		return planner.WithUnchecked(after, r.Unhealthy)
+	case r.Healthy:
+		return after
+	}
+	return planner.KeepUnhealthy(before, after)
+}
+
+func (r NodeReport) applied(before map[resource.ID]string) map[resource.ID]string {
 	switch {
 	case r.Ledger != nil:
 		return r.Ledger

@@ -518,10 +518,15 @@ func nodes(ts *testscript.TestScript, _ bool, _ []string) {
 		r := on(ts).report.Nodes[n]
 		ledger := "unknown"
 		if r.Ledger != nil {
-			ledger = fmt.Sprint(slices.Sorted(maps.Keys(r.Ledger)))
+			ledger = fmt.Sprint(slices.DeleteFunc(slices.Sorted(maps.Keys(r.Ledger)), func(id resource.ID) bool {
+				return id == task.Unchecked
+			}))
 		}
 		if r.Locked {
 			ledger += " locked"
+		}
+		if left := r.Applied(nil)[task.Unchecked]; left != "" {
+			ledger += " unchecked " + left
 		}
 		fmt.Fprintf(ts.Stdout(), "%s %s %s attempted=%t reachable=%t changed=%d unchanged=%d failed=%d skipped=%d unknown=%d ledger=%s\n",
 			n, r.Group, r.Stage, r.Attempted, r.Reachable, r.Changed, r.Unchanged, len(

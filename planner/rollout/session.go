@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -170,7 +171,7 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	}
 	o.err, o.boot = err, summary.Identity.Boot
 	if readLedger(err) {
-		o.ledger = summary.Ledger
+		o.ledger = planner.WithUnchecked(summary.Ledger, summary.Unchecked)
 	}
 	if len(unasked) > 0 {
 		o.warnings = append(o.warnings, fmt.Sprintf("node %q reported %d results that it was not asked for, or twice; they "+

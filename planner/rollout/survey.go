@@ -25,7 +25,8 @@ type NodeSurvey struct {
 	Drift    []DriftItem       // items that are not as desired, in the order given
 	Noop     []DriftItem       // likewise, of those that have noop: nothing repairs them
 	Identity converge.Identity // which machine it is, as far as it answered
-	// what the site has applied on the node; with task.LeftLocked when it is left locked
+	// what the site has applied on the node; with task.LeftLocked when it is left locked, with task.Unchecked when no
+	// health check followed
 	Ledger map[resource.ID]string
 	// Guard says what was put back there, or is about to be; empty when nothing is.
 	Guard string
@@ -136,7 +137,8 @@ func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Manifest
 		}
 		return NodeSurvey{Reachable: reachable, Error: err, Identity: summary.Identity}
 	}
-	survey := NodeSurvey{Reachable: true, Identity: summary.Identity, Ledger: withLock(summary.Ledger, summary.Locked)}
+	survey := NodeSurvey{Reachable: true, Identity: summary.Identity,
+		Ledger: planner.WithUnchecked(withLock(summary.Ledger, summary.Locked), summary.Unchecked)}
 	switch p := summary.PutBack; {
 	case summary.Guard != "":
 		survey.Guard = fmt.Sprintf("a guarded change waits for its confirmation; the node puts it back within %s of it",

@@ -29,6 +29,7 @@ type phaseDocument struct {
 	Callback []string
 	Prepare  bool
 	Unlock   bool
+	Check    bool
 	Forget   bool
 	Limit    int
 	Tolerate bool
@@ -67,7 +68,7 @@ func tasks(ts *testscript.TestScript, _ bool, args []string) {
 func (d phaseDocument) tasks() []task.Task {
 	var out []task.Task
 	for flag, action := range map[task.Action]bool{task.PrepareNode: d.Prepare, task.Unlock: d.Unlock,
-		task.Forget: d.Forget} {
+		task.HealthCheck: d.Check, task.Forget: d.Forget} {
 		if action {
 			out = append(out, task.Task{Action: flag})
 		}
@@ -142,7 +143,7 @@ func values(ts *testscript.TestScript, _ bool, _ []string) {
 func again(ts *testscript.TestScript, _ bool, args []string) {
 	s := on(ts)
 	f := newFaulty()
-	f.ledgers, f.locked, f.knows = s.fake.ledgers, s.fake.locked, s.fake.knows
+	f.ledgers, f.locked, f.knows, f.unchecked = s.fake.ledgers, s.fake.locked, s.fake.knows, s.fake.unchecked
 	s.fake, s.diary, s.run, s.cut = f, &diary{}, args[0], nil
 	s.operator.faults, s.operator.calls = map[string]string{}, nil
 }

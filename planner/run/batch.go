@@ -20,16 +20,22 @@ func (g *Group) batchOf(node string) int {
 }
 
 // batchRounds returns the rounds of one batch: the work of its nodes, with the health check of each node behind it, the
-// soak, the health check of all again, and the rollback, which runs only when the batch did not come to its end.
+// soak, the health check of all again, and the rollback, which runs only when the batch did not come to its end. A node
+// that an earlier run left unchecked may have no work but its check, which a group without a health check makes, too.
 func (c *call) batchRounds(batch int, sessions []Session) []round {
-	rounds := append([]round{{batch: batch}}, c.phaseRounds(sessions)...)
 	r := c.group.Rolling
 	var nodes []string
-	for _, s := range sessions {
+	planned := map[string]Session{} // checks
+	sessions = slices.DeleteFunc(sessions, func(s Session) bool {
 		if s.Node != "" {
 			nodes = append(nodes, s.Node)
 		}
-	}
+		if s.Kind == Check {
+			planned[s.Node] = s
+		}
+		return s.Kind == Check && r.HealthCheck != nil
+	})
+	rounds := append([]round{{batch: batch}}, c.phaseRounds(sessions)...)
 	slices.Sort(nodes)
 	var checks []Session
 	for _, n := range slices.Compact(nodes) {
@@ -44,6 +50,9 @@ func (c *call) batchRounds(batch int, sessions []Session) []round {
 		}
 		var others []Session
 		for _, s := range checks {
+			if only, left := planned[s.Node]; left {
+				s = only
+			}
 			if ch := windows[s.Node]; ch != nil {
 				ch.sessions = append(ch.sessions, s)
 			} else {
@@ -55,7 +64,11 @@ func (c *call) batchRounds(batch int, sessions []Session) []round {
 	if r.Soak > 0 && len(checks) > 0 {
 		rounds = append(rounds, c.single(Soak, []Session{{Kind: Soak, Group: c.group.Name}}))
 		if r.HealthCheck != nil {
-			rounds = append(rounds, c.single(Check, checks))
+			again := slices.Clone(checks)
+			for i := range again {
+				again[i].Soaked = true
+			}
+			rounds = append(rounds, c.single(Check, again))
 		}
 	}
 	if r.OnFailure == site.OnFailureRollback {

@@ -345,7 +345,7 @@ func (c *call) leaves(ch *chain, leaves func(Kind) bool) bool {
 	if !leaves(s.Kind) {
 		return false
 	}
-	if s.Node != "" && !c.gone[s.Node] && s.Kind != Check { // else its work is done
+	if s.Node != "" && !c.gone[s.Node] && (s.Kind != Check || s.Phase > 0) { // else its work is done
 		c.left = append(c.left, s.Node)
 		c.gone[s.Node], c.failed[s.Phase] = true, true
 	}

@@ -49,6 +49,8 @@ var planted = []struct{ name, file, before, after string }{
 	{"a batch that waits for approval is put back", "batch.go", "	c.rounds = c.rounds[next:]", "	_ = c.rounds[next:]"},
 	{"a snapshot forgets what was changed", "snapshot.go", `, "changed": &c.changed`, ""},
 	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
+	{"a node that is only to be checked is deployed behind the brake", "call.go", "(s.Kind != Check || s.Phase > 0)", "s.Kind != Check"},
+	{"a node that is only to be checked is not", "batch.go", "		if s.Node != \"\" {\n			nodes", "		if s.Node != \"\" && s.Kind != Check {\n			nodes"},
 	{"a batch starts before the one before it is approved", "batch.go", "c.approved >= done ||", "c.approved >= done-1 ||"},
 	{"a held run starts more", "window.go", "(m.held || c.group != nil &&", "(c.group != nil &&"},
 	{"nobody wakes a run that waits", "window.go", "	m.wakeAt(at)\n	return true", "	return true"},

@@ -80,6 +80,7 @@ type Session struct {
 	Locked bool   `json:",omitempty"`
 	Last   bool   `json:",omitempty"` // it runs after the last batch of its group
 	Limit  int    `json:",omitempty"` // how many nodes may be in this phase at once; 0: no limit of its own
+	Soaked bool   `json:",omitempty"` // of a Check: the soak of its batch is over
 	Waits  string `json:",omitempty"` // the callback that it waits for and that will never come, when the walk finds one
 }
 
@@ -132,6 +133,7 @@ func KindOf(t task.Task) Kind {
 var admitted = map[task.Group][]Kind{
 	task.Prepare: {Prepare},
 	task.PreNode: {Config, Remote, Callback, Unlock},
+	task.Node:    {Config, Remote, Callback, Check},
 	task.Cleanup: {TearDown},
 }
 
@@ -256,6 +258,8 @@ func (c compiler) phase(number int, ph planner.Phase) error {
 			}
 		case !c.nodes[s.Node]:
 			return fmt.Errorf("node %q is not in the site", s.Node)
+		case kind == Check && (c.groups[s.Group].Rolling == nil || c.groups[s.Group].Rolling.HealthCheck == nil):
+			return fmt.Errorf("node %q is to be checked, and its group %q has no health check; make a new plan", s.Node, s.Group)
 		}
 		if err := c.add(slot, s); err != nil {
 			return err
@@ -347,7 +351,7 @@ func split(number int, kind Kind, slot sequence.Slot, p planner.Phase) []Session
 			continue
 		}
 		s := Session{Kind: kind, Node: t.Node, Group: p.Group, Phase: number, From: i, To: i + 1,
-			Locked: slot.Locked, Last: slot.Group == task.Cluster, Limit: limit}
+			Locked: slot.Locked && kind != Check, Last: slot.Group == task.Cluster, Limit: limit}
 		if kind == Callback {
 			s.Name = t.Name
 		}

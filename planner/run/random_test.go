@@ -106,6 +106,10 @@ func randomSite(r *rand.Rand) (site.Site, *planner.Plan) {
 		phase(task.Node, name, task.Config, task.Create, 70, g.Owned...)
 		phase(task.Node, name, task.Callback, task.Run, 30, g.Owned...)
 		phase(task.Node, name, task.Config, task.Create, 50, g.Owned...)
+		at := slices.IndexFunc(s.Groups, func(of site.Group) bool { return of.Name == name })
+		if of := s.Groups[at].Rolling; of != nil && of.HealthCheck != nil {
+			phase(task.Node, name, task.Config, task.HealthCheck, 30, g.Owned...)
+		}
 		phase(task.Cluster, name, task.Config, task.Create, 30, g.Owned...)
 		phase(task.Cluster, name, task.Callback, task.Run, 20, "")
 	}
@@ -418,6 +422,17 @@ func (w *world) brakes() {
 	}
 }
 
+// checks reports whether the plan checks a node, because an earlier run left it unchecked, and whether the node has
+// nothing else in the batches.
+func (w *world) checks(n string) (planned, only bool) {
+	only = true
+	for _, s := range w.program.Deploy[n] {
+		planned = planned || s.Kind == Check
+		only = only && (s.Kind == Check || s.Kind == Unlock || s.Last)
+	}
+	return planned, only
+}
+
 // checkRollback checks a session that restores a node: once, when nothing of its batch runs that may change it, and
 // only in a batch that did not come to its end.
 func (w *world) checkRollback(g Group, c Command) {
@@ -506,7 +521,9 @@ func (w *world) checkBatch(g Group, c Command) {
 		w.kinds["batch"]++
 		checks := order(r.HealthCheck != nil) * (1 + order(r.Soak > 0))
 		for _, n := range g.Batches[batch-1] {
-			if worked := w.calls[n] == g.Name+"deploy"; worked && !w.failed[n] && w.healthy[n] != checks {
+			planned, _ := w.checks(n)
+			worked := w.calls[n] == g.Name+"deploy"
+			if worked && !w.failed[n] && w.healthy[n] != max(checks, order(planned)) {
 				w.wrong("batch %d of %s starts when %s was checked %d times", at, g.Name, n, w.healthy[n])
 			}
 		}
@@ -816,6 +833,13 @@ func (w *world) end() {
 			}
 		}
 	}
+	for _, n := range w.report.In(strategy.Deployed) {
+		if planned, only := w.checks(n); planned && only {
+			if w.kinds["only checked"]++; w.healthy[n] == 0 {
+				w.wrong("%s was only to be checked, was not, and is deployed", n)
+			}
+		}
+	}
 	w.kinds["status "+string(w.report.Status)]++
 	for _, g := range w.report.Groups {
 		w.kinds["not started"] += len(g.NotStarted)
@@ -884,7 +908,7 @@ func TestRandomRuns(t *testing.T) {
 		"event stop", "event give up", "start", "fail", "warn",
 		"removed", "depart", "lock callback", "unlock callback", "unlock config", "work unlock", "work tear down",
 		"left locked", "after the brake", "after the budget", "stopped by the budget", "not started", "batch",
-		"check", "soak", "work rollback", "unlock rollback", "phase_finished", "node_finished", "group_finished",
+		"check", "only checked", "soak", "work rollback", "unlock rollback", "phase_finished", "node_finished", "group_finished",
 		"status succeeded", "status degraded", "status failed", "status interrupted", "status paused", "event woken",
 		"event approve", "event hold", "event resume", "pause", "wake"} {
 		if kinds[kind] == 0 {

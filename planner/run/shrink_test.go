@@ -157,7 +157,7 @@ func (sc scenario) tasks() string {
 			case Remote, Callback:
 				out[string(kind)] = []string{t.Name}
 			default:
-				out[map[Kind]string{Prepare: "prepare", Unlock: "unlock", TearDown: "forget"}[kind]] = true
+				out[map[Kind]string{Prepare: "prepare", Unlock: "unlock", Check: "check", TearDown: "forget"}[kind]] = true
 			}
 			if t.Limit > 0 {
 				out["limit"] = t.Limit

@@ -159,6 +159,11 @@ func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 // hold says of groups and nodes that the plan holds back, or that lie outside of the limit of the site, that they are
 // not started, as in a run.
 func (r *Run) hold(p *planner.Plan) {
+	r.Awaits = p.Awaits(func(group string) bool {
+		return slices.ContainsFunc(r.Report.Groups, func(g strategy.GroupReport) bool {
+			return g.Name == group && g.Stage == strategy.Deployed
+		})
+	})
 	for _, h := range p.Held {
 		at := slices.IndexFunc(r.Report.Groups, func(g strategy.GroupReport) bool { return g.Name == h.Group })
 		if g := &r.Report.Groups[at]; g.Stage == strategy.Deployed {
@@ -176,7 +181,7 @@ func (r *Run) hold(p *planner.Plan) {
 	}
 	r.Waiting = slices.DeleteFunc(slices.Clone(p.Waiting), p.Outside)
 	r.Outside = slices.DeleteFunc(slices.Clone(p.Waiting), func(node string) bool { return !p.Outside(node) })
-	switch r.Awaits = p.Awaits(); {
+	switch {
 	case r.Status != Succeeded:
 	case len(p.Held) > 0:
 		r.Status = Paused

@@ -52,7 +52,8 @@ const (
 	Restore     Action = "restore"   // put back what was there before the run
 	Unlock      Action = "unlock"    // unlock a node that an earlier run left locked (litp.md 84)
 
-	// HealthCheck runs the health check of a group on a node. No plan has it: the run adds it to each batch.
+	// HealthCheck runs the health check of a group on a node. A plan has it for nodes that an earlier run left unchecked;
+	// the run adds it to each batch.
 	HealthCheck Action = "health check"
 )
 
@@ -63,6 +64,17 @@ const LeftLocked resource.ID = "lock[node]"
 // UnknownLedger marks a node on which something may be applied that no ledger said, because the node was worked on once
 // and could not be read since: a resource with this id and an empty digest is among what is applied there.
 const UnknownLedger resource.ID = "ledger[node]"
+
+// Unchecked marks a node that a run changed, or was about to, and that no health check has found in order since: a
+// resource with this id is among what is applied there. Its digest is the id of the run, after [CheckFailed] when the
+// check of that run failed.
+const Unchecked resource.ID = "health_check[node]"
+
+// IsMark reports whether an id among what is applied on a node is that of no resource.
+func IsMark(id resource.ID) bool { return id == LeftLocked || id == UnknownLedger || id == Unchecked }
+
+// CheckFailed is the beginning of a digest of [Unchecked].
+const CheckFailed = "failed "
 
 // Task is the unit of work: one configuration resource on one node, an action on one node, a callback on the
 // controller, or the preparation, unlocking or tear-down of one node.
@@ -99,6 +111,8 @@ type Task struct {
 	// Facts are facts of the node that the content of a file is made from and that the node has not said yet, sorted; the
 	// content is missing in Resource then, and Digest is that of the template.
 	Facts []string
+	// Left is, of a HealthCheck, what [Unchecked] has of its node.
+	Left string
 }
 
 // Owners returns the services that bring the task, sorted; nil when none does.

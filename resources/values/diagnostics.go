@@ -117,6 +117,7 @@ var summaries = map[invalid.Code]string{
 	invalid.SameMachine:       "Two nodes on one machine",
 	invalid.SimilarResource:   "Override that makes a resource",
 	invalid.Limited:           "The plan leaves a part of the site as it is",
+	invalid.Unchecked:         "Nodes are left whose health check did not succeed",
 	invalid.Protected:         "The plan takes away more than protect allows",
 	invalid.BadStructure:      "Value of the wrong form",
 	invalid.BadValue:          "Invalid value",

@@ -45,6 +45,9 @@ type Ledger struct {
 	Images []*Image `json:"images,omitempty"`
 	// PutBacks has for each site what was put back last, until another run changes the node.
 	PutBacks map[string]PutBack `json:"put_backs,omitempty"`
+	// Unchecked has for each site the run that changed the node, or was about to, as long as no health check that was to
+	// follow has succeeded.
+	Unchecked map[string]string `json:"unchecked,omitempty"`
 
 	sys   *system.System
 	index map[resource.ID][]*Entry
@@ -120,6 +123,7 @@ type Record struct {
 	Restored  *Image     `json:"restored,omitempty"` // the ledger is as it was then
 	PutBack   *PutBack   `json:"put_back,omitempty"`
 	Forget    string     `json:"forget,omitempty"` // a site, of which no image is needed any more
+	Unchecked *Unchecked `json:"unchecked,omitempty"`
 }
 
 // PutBack says that a guarded change was put back, or with an empty guard that this need not be known any more.
@@ -129,6 +133,13 @@ type PutBack struct {
 	Run       string        `json:"run,omitempty"` // the one that had made the change
 	Resources []resource.ID `json:"resources,omitempty"`
 	Why       string        `json:"why,omitempty"`
+}
+
+// Unchecked says that a health check of a site's node is to follow what a run changed, or with an empty run that it
+// succeeded.
+type Unchecked struct {
+	Site string `json:"site"`
+	Run  string `json:"run,omitempty"`
 }
 
 // Noop says that a resource has noop, or with an empty digest that it has it no more.
@@ -218,6 +229,13 @@ func (l *Ledger) apply(r Record) {
 			l.PutBacks = map[string]PutBack{}
 		}
 		l.PutBacks[r.PutBack.Site] = *r.PutBack
+	case r.Unchecked != nil && r.Unchecked.Run == "":
+		delete(l.Unchecked, r.Unchecked.Site)
+	case r.Unchecked != nil:
+		if l.Unchecked == nil {
+			l.Unchecked = map[string]string{}
+		}
+		l.Unchecked[r.Unchecked.Site] = r.Unchecked.Run
 	case r.Noop != nil && r.Noop.Digest == "":
 		delete(l.Noop[r.Noop.Site], r.Noop.ID)
 	case r.Noop != nil:
@@ -330,6 +348,14 @@ func (l *Ledger) SetNoop(k Key, digest string) {
 	}
 }
 
+// SetUnchecked records that a health check of a site's node is to follow what a run changed, or with an empty run that
+// it succeeded.
+func (l *Ledger) SetUnchecked(site, run string) {
+	if l.Unchecked[site] != run {
+		l.Change(Record{Unchecked: &Unchecked{site, run}})
+	}
+}
+
 // IsPending reports whether a resource was notified and not refreshed yet.
 func (l *Ledger) IsPending(k Key) bool { return slices.Contains(l.Pending, k) }
 
@@ -355,7 +381,7 @@ func (l *Ledger) Empty() bool {
 		}
 	}
 	return len(l.Entries) == 0 && len(l.Pending) == 0 && len(l.Locked) == 0 && len(l.Images) == 0 &&
-		len(l.PutBacks) == 0
+		len(l.PutBacks) == 0 && len(l.Unchecked) == 0
 }
 
 // Parse reads the ledger as it was written as a whole.
