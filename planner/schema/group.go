@@ -20,9 +20,17 @@ func Group() resource.Schema {
 				Description: "The group's id. Default: chosen by the node when the group is made."},
 			{Name: "system", Kind: resource.Bool,
 				Description: "Take the id from the range for the system when the group is made. Default: false."},
+			{Name: "members", Kind: resource.StringList, Check: checkGroupNames,
+				Description: "Users who are members of the group besides those whose primary group it is, by name; they must be there, and come first unless they need the group. Default: left as they are."},
+			{Name: "auth_membership", Kind: resource.Bool,
+				Description: "Whether the group has no other members than `members`. Default: false, others may be there."},
 		},
 		Check: func(r resource.Resource) []invalid.Error {
-			return errorOf("name", checkAccountName(AccountName(r)))
+			errs := errorOf("name", checkAccountName(AccountName(r)))
+			if r.Parameters.Has("auth_membership") && !r.Parameters.Has("members") {
+				errs = append(errs, invalid.Error{Attribute: "auth_membership", Message: "says how members is meant, and members is not given; give members, `[]` for none"})
+			}
+			return errs
 		},
 		Target: groupTarget,
 	}

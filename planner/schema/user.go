@@ -2,7 +2,10 @@ package schema
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -35,6 +38,14 @@ func User() resource.Schema {
 				Description: "The login shell, a program that the node has. Default when the user is made: chosen by the node."},
 			{Name: "password", Kind: resource.String, Sensitive: true, Check: checkHash,
 				Description: "The password's hash, as in /etc/shadow (`$6$...`); `!` for none that fits. It must not be empty and must hold no colon."},
+			{Name: "expiry", Kind: resource.String, Check: checkExpiry,
+				Description: "The day from which nobody can log in as the user, as \"2027-12-31\", or `absent` for never."},
+			{Name: "password_max_age", Kind: resource.Integer, Check: checkDays,
+				Description: "Days after which the password must be changed, up to 99999; -1 is no limit."},
+			{Name: "password_min_age", Kind: resource.Integer, Check: checkDays,
+				Description: "Days that must pass between two changes of the password, up to 99999; -1 is no limit."},
+			{Name: "password_warn_days", Kind: resource.Integer, Check: checkDays,
+				Description: "Days before the password must be changed in which the user is warned, up to 99999; -1 is no warning."},
 			{Name: "system", Kind: resource.Bool,
 				Description: "Take the id from the range for the system when the user is made. Default: false."},
 		},
@@ -75,6 +86,31 @@ func checkPasswdPath(v any) error {
 		return err
 	}
 	return checkPasswdField(v)
+}
+
+// ExpiryDay returns the day of an expiry as /etc/shadow has it, days since 1970, empty for never.
+func ExpiryDay(expiry string) (string, error) {
+	if expiry == "absent" {
+		return "", nil
+	}
+	day, err := time.Parse(time.DateOnly, expiry)
+	if err != nil || day.Unix() < 0 {
+		return "", fmt.Errorf("%q must be a day as 2027-12-31, or absent", expiry)
+	}
+	return strconv.FormatInt(day.Unix()/(24*60*60), 10), nil
+}
+
+func checkExpiry(v any) error {
+	text, _ := v.(string)
+	_, err := ExpiryDay(text)
+	return err
+}
+
+func checkDays(v any) error {
+	if n, ok := v.(int64); !ok || n < -1 || n > 99999 {
+		return fmt.Errorf("%d must be -1 to 99999 days", n)
+	}
+	return nil
 }
 
 func checkHash(v any) error {

@@ -41,6 +41,16 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 	},
 	"group": func(c *nodeTasks, r resource.Resource) []int {
 		var users []int
+		for _, member := range r.Parameters.Strings("members") {
+			i := c.account("user", member)
+			if i == none {
+				continue
+			}
+			user, name := c.tasks[i].Resource.Parameters, accountName(r)
+			if member != name && user.String("gid") != name && !slices.Contains(user.Strings("groups"), name) {
+				users = append(users, i)
+			}
+		}
 		for _, i := range c.leavingUsers() {
 			// A group cannot go before the users whose primary group it is, and with a user goes the group of its name.
 			if isAbsent(r) || accountName(r) == accountName(c.tasks[i].Resource) {

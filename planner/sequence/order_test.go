@@ -57,6 +57,8 @@ func TestOrder(t *testing.T) {
 		"subscribe":            {rs("s x[1] subscribe=x[2]", "s x[2]"), "x[2] x[1]"},
 		"the rest stays where it was": {rs("s x[1]", "s x[2] require=x[4]", "s x[3]", "s x[4]"),
 			"x[1] x[3] x[4] x[2]"},
+		"group: its members":                        {rs("a group[team] members=ann", "b user[ann]"), "user[ann] group[team]"},
+		"group: its members, of which one needs it": {rs("a group[team] members=ann", "b user[ann] groups=team"), "group[team] user[ann]"},
 		"file: parent directory": {rs("a file[/a/b/c]", "b file[/a]", "c file[/ab]"),
 			"file[/a] file[/a/b/c] file[/ab]"},
 		"file: nearest directory": {rs("a file[/a/b/c]", "b file[/a]", "c file[/a/b/]"),

@@ -143,3 +143,38 @@ mount --bind /srv/slip-elsewhere mounted`)
 	n.On(t, "rm -r /etc/slip.d/by-hand") // it came back, too
 	assertUntouched(t, before, n)
 }
+
+// TestAccountsAsInPuppet gives a group members and accounts an end, finds changes by hand, and takes all back.
+func TestAccountsAsInPuppet(t *testing.T) {
+	t.Parallel()
+	n := nodes.Take(t, 1)[0]
+	n.On(t, "groupadd slipteam && useradd -G slipteam slipann && useradd slipbob && chage -M 200 slipann")
+	t.Cleanup(func() { n.On(t, "userdel slipann; userdel slipbob; groupdel slipteam 2>/dev/null; true") })
+	before := fingerprints(t, n)
+	site := func(group string) string {
+		return puppetSite(t, n, fmt.Sprintf(`
+    group = { slipteam = { %s } }
+    user  = {
+      slipann = { expiry = "2031-12-31", password_max_age = "90", password_min_age = 1, password_warn_days = 14 }
+      slipeve = { password_max_age = 30 }
+    }`, group))
+	}
+	w := newWorkspace(t, site(`members = ["slipbob", "slipeve"], auth_membership = true`))
+	w.must(w.apply(), 0)
+	state := [][2]string{
+		{"getent group slipteam | cut -d: -f4", "slipbob,slipeve"}, {"getent shadow slipann | cut -d: -f4-6,8", "1:90:14:22644"},
+		{"getent shadow slipeve | cut -d: -f5", "30"},
+	}
+	expect(t, n, state...)
+	w.must(w.plan(), 0, "No changes")
+	n.On(t, "gpasswd -a slipann slipteam >/dev/null; chage -E -1 -M 99999 slipann")
+	w.must(w.plan(), 2, "members is slipann,slipbob,slipeve, should be slipbob,slipeve", "expiry is absent, should be 2031-12-31")
+	w.must(w.apply(), 0)
+	expect(t, n, state...)
+	w.write("main.tf", site(`members = ["slipbob"]`))
+	w.must(w.apply(), 0)
+	expect(t, n, [2]string{"getent group slipteam | cut -d: -f4", "slipann,slipbob"})
+	w.must(w.plan(), 0, "No changes")
+	w.mustDestroy()
+	assertUntouched(t, before, n)
+}

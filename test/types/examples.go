@@ -39,8 +39,10 @@ file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
 }
 `,
 	"group": `group = {
-  app = { gid = 4100 }
+  app    = { gid = 4100 }
+  backup = { members = ["app"], auth_membership = true }
 }
+user = { app = { gid = "app", password_max_age = 90, expiry = "2031-12-31" } }
 `,
 	"host": `host = {
   "db.example.com" = { ip = "192.0.2.20", host_aliases = ["db"] }

@@ -21,6 +21,14 @@ type User struct {
 	Ageing   []string // the fields of /etc/shadow after the hash: last change, minimum, maximum, warning, inactive, expiry
 }
 
+// Age returns a field of Ageing, empty where nothing is said.
+func (u User) Age(field int) string {
+	if field < len(u.Ageing) {
+		return u.Ageing[field]
+	}
+	return ""
+}
+
 // Group is an entry of /etc/group, with the password hash and the administrators of /etc/gshadow where it can be read.
 type Group struct {
 	Name    string

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
-// groupType is Puppet's group: a group of the node's own database. Its members are set from the side of the users.
+// groupType is Puppet's group: a group of the node's own database.
 type groupType struct {
 	recorded[groupType, *groupBefore]
 }
@@ -29,7 +29,10 @@ type groupBefore struct {
 	GID     int      `json:"gid,omitempty"`  // before that; of a group that slipway made with that id, none
 	Members []string `json:"members,omitempty"`
 	Admins  []string `json:"admins,omitempty"`
-	Hash    string   `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
+	// Listed are the members that the resource has named so far; Inclusive says that there were to be no others.
+	Listed    []string `json:"listed,omitempty"`
+	Inclusive bool     `json:"inclusive,omitempty"`
+	Hash      string   `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
 }
 
 func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Difference, error) {
@@ -38,14 +41,49 @@ func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Di
 		return nil, err
 	}
 	g, there := groups[schema.AccountName(r)]
-	switch {
-	case there != schema.AccountWanted(r):
+	if there != schema.AccountWanted(r) {
 		return []Difference{ensureDifference(there)}, nil
-	case there && r.Parameters.Has("gid") && int64(g.GID) != r.Parameters.Int("gid"):
-		should := strconv.FormatInt(r.Parameters.Int("gid"), 10)
-		return []Difference{{Parameter: "gid", Is: strconv.Itoa(g.GID), Should: should}}, nil
 	}
-	return nil, nil
+	if !there {
+		return nil, nil
+	}
+	return compareGroup(g, r.Parameters), nil
+}
+
+// compareGroup returns how a group that is there differs.
+func compareGroup(g system.Group, p resource.Parameters) (found []Difference) {
+	if p.Has("gid") && int64(g.GID) != p.Int("gid") {
+		should := strconv.FormatInt(p.Int("gid"), 10)
+		found = append(found, Difference{Parameter: "gid", Is: strconv.Itoa(g.GID), Should: should})
+	}
+	if is, should := sortedUnion(g.Members, nil), wantedMembers(g, p); p.Has("members") && !slices.Equal(is, should) {
+		found = append(found, Difference{
+			Parameter: "members", Is: shorten(strings.Join(is, ",")), Should: shorten(strings.Join(should, ",")),
+		})
+	}
+	return found
+}
+
+// wantedMembers returns the members that a group should have, sorted.
+func wantedMembers(g system.Group, p resource.Parameters) []string {
+	if p.Bool("auth_membership") {
+		return sortedUnion(p.Strings("members"), nil)
+	}
+	return sortedUnion(p.Strings("members"), g.Members)
+}
+
+// setMembers gives a group its members, who must be there.
+func setMembers(ctx context.Context, s *Session, group string, members []string) error {
+	users, err := s.Users()
+	if err != nil {
+		return err
+	}
+	missing := slices.DeleteFunc(slices.Clone(members), func(m string) bool { return users[m].Name != "" })
+	if len(missing) > 0 {
+		return fmt.Errorf("members: the node has no user %s; make it with a user resource that this one requires",
+			strings.Join(missing, ", "))
+	}
+	return runShadow(ctx, s, "gpasswd", "-M", strings.Join(members, ","), group)
 }
 
 func (groupType) capture(_ context.Context, s *Session, r resource.Resource) (*groupBefore, error) {
@@ -55,7 +93,46 @@ func (groupType) capture(_ context.Context, s *Session, r resource.Resource) (*g
 	}
 	b, err := captureGroup(s, groups, schema.AccountName(r), schema.AccountWanted(r))
 	b.Said = r.Parameters.Has("gid")
+	b.list(r.Parameters)
 	return &b, err
+}
+
+// list notes the members that are spoken of.
+func (b *groupBefore) list(p resource.Parameters) {
+	b.Listed = sortedUnion(b.Listed, p.Strings("members"))
+	b.Inclusive = b.Inclusive || p.Bool("auth_membership")
+}
+
+// widenMembers takes down which of the users that r speaks of for the first time are members.
+func (b *groupBefore) widenMembers(g system.Group, p resource.Parameters) {
+	if !p.Has("members") {
+		return
+	}
+	for _, m := range g.Members {
+		if !b.Inclusive && !slices.Contains(b.Listed, m) && !slices.Contains(b.Members, m) {
+			b.Members = append(b.Members, m)
+		}
+	}
+	// Those who were members at the first touch and are none now left without slipway.
+	b.Members = slices.DeleteFunc(b.Members, func(m string) bool {
+		return !b.Inclusive && !slices.Contains(b.Listed, m) && !slices.Contains(g.Members, m)
+	})
+	b.list(p)
+}
+
+// undoMembers returns the members that a group is to have again: without those that slipway added, and with those that
+// it took away.
+func (b *groupBefore) undoMembers(g system.Group) []string {
+	var out []string
+	for _, m := range g.Members {
+		if !slices.Contains(b.Listed, m) || slices.Contains(b.Members, m) {
+			out = append(out, m)
+		}
+	}
+	if b.Inclusive {
+		out = append(out, b.Members...)
+	}
+	return sortedUnion(out, nil)
 }
 
 // now takes down the whole group.
@@ -66,6 +143,9 @@ func (groupType) now(_ context.Context, s *Session, _ string, b *groupBefore) (*
 	}
 	n, err := captureGroup(s, groups, b.Name, false)
 	n.Want = !n.Existed // one that is not there goes again
+	if n.Existed && (b.Inclusive || len(b.Listed) > 0) {
+		n.Listed, n.Inclusive = b.Listed, true
+	}
 	return &n, err
 }
 
@@ -75,20 +155,36 @@ func (groupType) widen(_ context.Context, s *Session, r resource.Resource, b *gr
 	if g, there := groups[b.Name]; there && !b.Said && r.Parameters.Has("gid") {
 		b.Said, b.GID = true, g.GID
 	}
+	if g, there := groups[b.Name]; there && b.Want {
+		b.widenMembers(g, r.Parameters)
+	}
 	return err
 }
 
 // release returns the id that the group had or, where slipway made it with the one that was given, the one that
-// groupadd gives.
+// groupadd gives, and the members.
 func (groupType) release(
 	_ context.Context, s *Session, r resource.Resource, b *groupBefore,
 ) (resource.Parameters, error) {
-	if !b.Want || !b.Said || r.Parameters.Has("gid") {
+	if !b.Want {
 		return nil, nil
 	}
 	groups, err := s.Groups()
 	if err != nil {
 		return nil, err
+	}
+	returning := resource.Parameters{}
+	if g, there := groups[b.Name]; there && !r.Parameters.Bool("auth_membership") {
+		listed := r.Parameters.Strings("members")
+		other := func(m string) bool { return !slices.Contains(listed, m) }
+		if b.Inclusive || slices.ContainsFunc(b.Listed, other) {
+			returning["members"] = texts(sortedUnion(b.undoMembers(g), listed))
+			returning["auth_membership"] = true
+		}
+		b.Inclusive, b.Listed = false, slices.DeleteFunc(b.Listed, other)
+	}
+	if !b.Said || r.Parameters.Has("gid") {
+		return returning, nil
 	}
 	gid, used := b.GID, map[int]bool{}
 	for name, g := range groups {
@@ -102,7 +198,8 @@ func (groupType) release(
 		}
 	}
 	b.Said = false
-	return resource.Parameters{"gid": int64(gid)}, nil
+	returning["gid"] = int64(gid)
+	return returning, nil
 }
 
 // captureGroup takes down a group; of one that stays, not what can only be lost with it.
@@ -123,27 +220,35 @@ func captureGroup(
 
 func (groupType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	name := schema.AccountName(r)
+	if err := (groupType{}).apply(ctx, s, name, r); err != nil {
+		return fmt.Errorf("group %q: %w", name, err)
+	}
+	return nil
+}
+
+func (groupType) apply(ctx context.Context, s *Session, name string, r resource.Resource) error {
 	groups, err := s.Groups()
 	if err != nil {
 		return err
 	}
-	_, there := groups[name]
-	gid := ""
-	if r.Parameters.Has("gid") {
-		gid = strconv.FormatInt(r.Parameters.Int("gid"), 10)
+	g, there := groups[name]
+	p, gid := r.Parameters, ""
+	if p.Has("gid") {
+		gid = strconv.FormatInt(p.Int("gid"), 10)
 	}
+	differs := func(parameter string) bool { return differsIn(parameter, compareGroup(g, p)) }
 	switch {
 	case !schema.AccountWanted(r):
-		err = runShadow(ctx, s, "groupdel", name)
-	case there:
+		return runShadow(ctx, s, "groupdel", name)
+	case !there:
+		err = runShadow(ctx, s, "groupadd", groupAddArguments(name, gid, p.Bool("system"))...)
+	case differs("gid"):
 		err = runShadow(ctx, s, "groupmod", "-g", gid, name)
-	default:
-		err = runShadow(ctx, s, "groupadd", groupAddArguments(name, gid, r.Parameters.Bool("system"))...)
 	}
-	if err != nil {
-		return fmt.Errorf("group %q: %w", name, err)
+	if err != nil || !differs("members") {
+		return err
 	}
-	return nil
+	return setMembers(ctx, s, name, wantedMembers(g, p))
 }
 
 func groupAddArguments(name, gid string, system bool) []string {
@@ -172,10 +277,29 @@ func (groupType) there(_ context.Context, s *Session, _ string, b *groupBefore) 
 
 // undo deletes a group that slipway made, and gives one that was there before its id, or itself with its members, back.
 func (groupType) undo(ctx context.Context, s *Session, _ string, b *groupBefore) error {
-	if err := undoGroup(ctx, s, *b); err != nil {
+	err := undoGroup(ctx, s, *b)
+	if err == nil && b.Existed {
+		err = b.bringMembers(ctx, s)
+	}
+	if err != nil {
 		return fmt.Errorf("group %q: %w", b.Name, err)
 	}
 	return nil
+}
+
+// bringMembers gives a group that was there before the members that it had, as far as the resource spoke of them and
+// they are there.
+func (b *groupBefore) bringMembers(ctx context.Context, s *Session) error {
+	users, groups, err := s.Accounts()
+	g, there := groups[b.Name]
+	if err != nil || !there || !b.Inclusive && len(b.Listed) == 0 {
+		return err
+	}
+	members := slices.DeleteFunc(b.undoMembers(g), func(m string) bool { return users[m].Name == "" })
+	if slices.Equal(members, sortedUnion(g.Members, nil)) {
+		return nil
+	}
+	return setMembers(ctx, s, b.Name, members)
 }
 
 func undoGroup(ctx context.Context, s *Session, b groupBefore) error {

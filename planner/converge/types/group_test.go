@@ -175,6 +175,12 @@ func TestAccountSchemas(t *testing.T) {
 		{userType{}, "ann", resource.Parameters{"password": ""}, "password"},
 		{userType{}, "ann", resource.Parameters{"password": "secret\nroot:x"}, "password"},
 		{userType{}, "ann:x", nil, "name"},
+		{userType{}, "ann", resource.Parameters{"expiry": "absent", "password_max_age": int64(-1)}, ""},
+		{userType{}, "ann", resource.Parameters{"expiry": "31.12.2027"}, "expiry"},
+		{userType{}, "ann", resource.Parameters{"password_max_age": int64(100000)}, "password_max_age"},
+		{groupType{}, "web", resource.Parameters{"members": []any{"ann"}, "auth_membership": "true"}, ""},
+		{groupType{}, "web", resource.Parameters{"members": []any{"a,b"}}, "members"},
+		{groupType{}, "web", resource.Parameters{"auth_membership": true}, "auth_membership"},
 	}
 	for _, tt := range tests {
 		schema := tt.typ.Schema()

@@ -78,7 +78,7 @@ func compareUser(u system.User, groups map[string]system.Group, p resource.Param
 	if p.Has("password") && u.Hash != p.String("password") {
 		out = append(out, Difference{Parameter: "password", Is: "another", Should: "as given"})
 	}
-	return out
+	return append(out, compareAge(u, p)...)
 }
 
 // primaryGroup finds a group by name or number.
@@ -167,9 +167,11 @@ func (userType) apply(ctx context.Context, s *Session, r resource.Resource) erro
 		}
 	}
 	if p.Has("password") && u.Hash != p.String("password") {
-		return setHash(ctx, s, "chpasswd", name, p.String("password"))
+		if err := setHash(ctx, s, "chpasswd", name, p.String("password")); err != nil {
+			return err
+		}
 	}
-	return nil
+	return setAge(ctx, s, name, p)
 }
 
 // missingGroups returns an error that names the groups that must be there and are not.

@@ -37,6 +37,8 @@ type userBefore struct {
 	Hash     string `json:"hash,omitempty"` // the name of a kept file that holds it: the ledger holds no secrets
 	// Ageing is what /etc/shadow says after the hash (User.Ageing), where that is given again.
 	Ageing []string `json:"ageing,omitempty"`
+	// Age has fields of /etc/shadow of a user that stays, by the parameter that the resource gave.
+	Age map[string]string `json:"age,omitempty"`
 	// Listed are the groups that the resource has named so far; Inclusive says that the user was to be in no others.
 	Listed    []string `json:"listed,omitempty"`
 	Inclusive bool     `json:"inclusive,omitempty"`
@@ -64,7 +66,7 @@ func subordinateOf(s *Session, user string) (*subordinate, error) {
 }
 
 // userAttributes are the parameters whose former values can be brought back.
-var userAttributes = []string{"uid", "gid", "groups", "comment", "home", "shell", "password"}
+var userAttributes = append([]string{"uid", "gid", "groups", "comment", "home", "shell", "password"}, ageParameters...)
 
 func (userType) capture(_ context.Context, s *Session, r resource.Resource) (*userBefore, error) {
 	b, err := captureUser(s, r)
@@ -177,6 +179,12 @@ func (b *userBefore) widen(s *Session, p resource.Parameters, u system.User, gro
 			if err := b.keepHash(s, u); err != nil {
 				return err
 			}
+		}
+		if field, is := ageField(name); is {
+			if b.Age == nil {
+				b.Age = map[string]string{}
+			}
+			b.Age[name] = u.Age(field)
 		}
 	}
 	b.widenGroups(p, u, groups)

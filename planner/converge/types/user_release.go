@@ -3,6 +3,7 @@ package types
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -37,6 +38,7 @@ func (userType) release(
 	if !b.says("password") {
 		b.Hash = ""
 	}
+	maps.DeleteFunc(b.Age, func(parameter, _ string) bool { return released(parameter) })
 	return returning, nil
 }
 
@@ -83,6 +85,9 @@ func (b userBefore) former(
 	s *Session, ofSystem bool, users map[string]system.User, groups map[string]system.Group,
 ) (resource.Parameters, error) {
 	was := b.parameters(groups)
+	for parameter, field := range b.Age {
+		was[parameter] = ageValue(parameter, field)
+	}
 	if b.Hash != "" {
 		hash, _, err := s.kept(b.Hash)
 		if err != nil {
@@ -141,6 +146,7 @@ func (b userBefore) fresh(
 	if shell := defaults["SHELL"]; shell != "" {
 		p["shell"] = shell
 	}
+	maps.Copy(p, freshAges(defaults, defs))
 	_, own := groups[b.Name]
 	switch {
 	case own, defs["USERGROUPS_ENAB"] == "yes":

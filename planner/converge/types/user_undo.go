@@ -227,16 +227,21 @@ func bringAgeing(ctx context.Context, s *Session, b userBefore) error {
 	if err != nil {
 		return err
 	}
-	is := users[b.Name].Ageing
-	if len(b.Ageing) != len(ageingOptions) || len(is) != len(ageingOptions) {
-		return nil // there is no shadow database, or there was none
+	u := users[b.Name]
+	if len(u.Ageing) != len(ageingOptions) {
+		return nil // there is no shadow database
 	}
 	var args []string
 	for i, option := range ageingOptions {
-		if is[i] == b.Ageing[i] || b.Want && i > 0 { // of a user that stayed, a new password has changed its own age only
-			continue
+		was, known := "", len(b.Ageing) == len(ageingOptions) && (!b.Want || i == 0) // a new password has changed its own age
+		if known {
+			was = b.Ageing[i]
+		} else {
+			was, known = b.Age[ageParameter(i)]
 		}
-		args = append(args, option, cmp.Or(b.Ageing[i], "-1"))
+		if known && was != u.Ageing[i] {
+			args = append(args, option, cmp.Or(was, "-1"))
+		}
 	}
 	if len(args) == 0 {
 		return nil
