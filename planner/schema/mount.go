@@ -30,6 +30,10 @@ func Mount() resource.Schema {
 				Description: "Field 5 of fstab, 0 to 9. Default: the one in fstab, or 0."},
 			{Name: "pass", Kind: resource.Integer, Check: checkMountNumber,
 				Description: "Field 6 of fstab, the order of checks at boot, 0 to 9. Default: the one in fstab, or 0 (no check)."},
+			{Name: "remounts", Kind: resource.Bool,
+				Description: "Whether what is mounted takes new options by a remount. With false it is unmounted and mounted. Default: true."},
+			{Name: "atboot", Kind: resource.String, Scalars: true, Unused: true, Check: checkAtBoot,
+				Description: "Accepted for Puppet's sake where it is true or \"yes\", and changes nothing: what is in fstab is mounted at boot, unless its options have noauto."},
 		},
 		Check: func(r resource.Resource) []invalid.Error {
 			var errs []invalid.Error
@@ -40,6 +44,13 @@ func Mount() resource.Schema {
 		},
 		Target: func(r resource.Resource) (name, aim string) { return r.Title, "" },
 	}
+}
+
+func checkAtBoot(value any) error {
+	if text, _ := value.(string); text != "true" && text != "yes" {
+		return fmt.Errorf(`%q is what fstab says with an option; leave atboot out and give options = "noauto"`, text)
+	}
+	return nil
 }
 
 func checkMountField(value any) error {

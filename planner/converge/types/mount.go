@@ -36,7 +36,12 @@ type mountBefore struct {
 	// was.
 	Said    bool     `json:"said,omitempty"`
 	Mounted *mounted `json:"mounted,omitempty"`
+	// Unmounts says that a remount does not do for what is mounted, in the resource's present form.
+	Unmounts bool `json:"unmounts,omitempty"`
 }
+
+// remounts reports whether what is mounted takes new options by a remount.
+func remounts(r resource.Resource) bool { return r.Parameters.BoolOr("remounts", true) }
 
 func (mountType) mounted(s *Session, point string) (*mounted, error) {
 	content, err := s.ReadFile(mountinfoPath)
@@ -109,7 +114,7 @@ func (t mountType) capture(_ context.Context, s *Session, r resource.Resource) (
 func (t mountType) now(_ context.Context, s *Session, title string, b *mountBefore) (*mountBefore, error) {
 	e, err := s.remember(true, fstab.path, findMount(title))
 	e.Fields, e.Image = b.Fields, true
-	n := mountBefore{entries: e, Said: b.Said}
+	n := mountBefore{entries: e, Said: b.Said, Unmounts: b.Unmounts}
 	if err == nil && n.Said {
 		n.Mounted, err = t.mounted(s, title)
 	}
@@ -142,6 +147,7 @@ func (mountType) release(
 
 func (t mountType) note(s *Session, r resource.Resource, b *mountBefore, l lines) (err error) {
 	fstab.widen(&b.entries, r, l, findMount(r.Title)(l))
+	b.Unmounts = !remounts(r)
 	if !b.Said && mountEnsure(r) != "present" {
 		b.Said = true
 		b.Mounted, err = t.mounted(s, r.Title)
@@ -177,12 +183,23 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 	if live == nil {
 		return t.mount(ctx, s, r.Title)
 	}
-	if err := t.run(ctx, s, "remount", r.Title, "mount", "-o", "remount"); err != nil {
+	if err := t.remount(ctx, s, r); err != nil {
 		// With the new line left in fstab, the next check would take the mount for as it should be.
 		f.there, f.read, f.lines = true, "", former
 		return errors.Join(err, f.write(s, system.Attributes{}))
 	}
 	return nil
+}
+
+// remount has what is mounted take the options of fstab.
+func (t mountType) remount(ctx context.Context, s *Session, r resource.Resource) error {
+	if remounts(r) {
+		return t.run(ctx, s, "remount", r.Title, "mount", "-o", "remount")
+	}
+	if err := t.run(ctx, s, "unmount", r.Title, "umount"); err != nil {
+		return err
+	}
+	return t.mount(ctx, s, r.Title)
 }
 
 // announce makes systemd read fstab again when that is no longer as it was read. Its mount units are made from fstab:
@@ -237,7 +254,7 @@ func (t mountType) Refresh(ctx context.Context, s *Session, r resource.Resource)
 	if ensure := mountEnsure(r); ensure != "mounted" && ensure != "present" {
 		return nil
 	}
-	return t.run(ctx, s, "remount", r.Title, "mount", "-o", "remount")
+	return t.remount(ctx, s, r)
 }
 
 func (t mountType) there(_ context.Context, s *Session, title string, _ *mountBefore) (bool, error) {
@@ -263,7 +280,8 @@ func (t mountType) undo(ctx context.Context, s *Session, title string, b *mountB
 	if err != nil {
 		return err
 	}
-	if live != nil && b.Said && (b.Mounted == nil || live.Source != b.Mounted.Source || live.FSType != b.Mounted.FSType) {
+	if live != nil && b.Said && (b.Mounted == nil || live.Source != b.Mounted.Source || live.FSType != b.Mounted.FSType ||
+		b.Unmounts && live.Options != b.Mounted.Options) {
 		if err := t.run(ctx, s, "unmount", title, "umount"); err != nil {
 			return err
 		}

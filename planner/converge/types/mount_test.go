@@ -76,6 +76,37 @@ func TestMount(t *testing.T) {
 	}
 }
 
+// TestMountWithoutRemount: what takes no new options while it is mounted is unmounted for them, also by a refresh and by undo.
+func TestMountWithoutRemount(t *testing.T) {
+	const line = "tmpfs\t/mnt\ttmpfs\tnoexec\t0\t0\n"
+	k := newKernel(t, line, "/mnt tmpfs tmpfs noexec")
+	r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "ro", "remounts": false, "atboot": true})
+	ran := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, k.calls); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+		k.calls = nil
+	}
+	before := applied(t, k.sys, mountType{}, r)
+	ran("apply", "umount /mnt", "mount /mnt")
+	if err := (mountType{}).Refresh(t.Context(), k.sys, r); err != nil {
+		t.Fatal(err)
+	}
+	ran("refresh", "umount /mnt", "mount /mnt")
+	undone(t, k.sys, mountType{}, r, before)
+	ran("undo", "umount /mnt", "mount /mnt")
+	if diff := cmp.Diff([]string{"/mnt tmpfs tmpfs noexec"}, k.live()); diff != "" {
+		t.Error(diff)
+	}
+	for _, no := range []any{false, "no"} {
+		errs := mountType{}.Schema().Validate(resource.Resource{Type: "mount", Title: "/mnt", Parameters: resource.Parameters{"device": "tmpfs", "atboot": no}})
+		if len(errs) != 1 || errs[0].Attribute != "atboot" || !strings.Contains(errs[0].Message, `options = "noauto"`) {
+			t.Errorf("atboot = %v: %v", no, errs)
+		}
+	}
+}
+
 // systemd makes mount units from fstab, so it reads each change, before the mount that follows; and a change only.
 func TestMountIsAnnouncedToSystemd(t *testing.T) {
 	k := newKernel(t, rootFstab)
