@@ -163,7 +163,7 @@ type world struct {
 	report  *Report   // of the pass that is over
 	over    bool      // and so is the run
 	pass    int
-	ended   string // the session that the last event ended
+	ended   string // the session that the last event is about, and what else a reader needs to know of it
 	kinds   map[string]int
 }
 
@@ -467,6 +467,7 @@ func (w *world) decide() Event {
 	for _, group := range slices.Sorted(maps.Keys(w.asked)) {
 		if w.given[group] < w.asked[group] && (!w.held || w.r.IntN(2) == 0) {
 			w.given[group] = w.asked[group]
+			w.ended = fmt.Sprint("batch ", w.asked[group], " of ", group)
 			return Event{Kind: Approve, Group: group, Batch: w.asked[group]}
 		}
 	}
@@ -569,6 +570,7 @@ func (w *world) event() Event {
 		i = w.r.IntN(len(w.running))
 	}
 	c := w.running[i]
+	w.ended = strings.TrimSpace(fmt.Sprint(c.ID.Purpose, " ", c.Session.Kind, " ", c.Node, " of phase ", c.Phase))
 	if !settled && c.Node != "" && c.Session.Kind != Callback && w.r.IntN(200) < w.faults {
 		return Event{Kind: Lost, ID: c.ID}
 	}
@@ -577,7 +579,6 @@ func (w *world) event() Event {
 		slices.Contains([]Kind{Config, Remote, Callback}, c.Session.Kind) {
 		w.changed[c.Node] = true
 	}
-	w.ended = strings.TrimSpace(fmt.Sprint(c.ID.Purpose, " ", c.Session.Kind, " ", c.Node, " of phase ", c.Phase))
 	w.clock = w.clock.Add(time.Duration(w.r.IntN(60)) * time.Second)
 	e := Event{Kind: Ended, ID: c.ID, Result: Result{Outcome: Succeeded, Sent: true, Removal: TornDown}}
 	if c.Session.Kind == Soak {
@@ -654,6 +655,17 @@ type scenario struct {
 	settings Settings
 	faults   int    // of 100 sessions
 	draws    uint64 // what the order of events and the results are drawn from
+	defect   defect // of the machine; nil: it has none
+}
+
+// defect returns the program that the machine executes instead of one. The rules are checked by the one it gets.
+type defect func(Program) Program
+
+func (d defect) of(p Program) Program {
+	if d == nil {
+		return p
+	}
+	return d(p)
 }
 
 // randomScenario returns the scenario of a seed.
@@ -711,7 +723,7 @@ func (sc scenario) play(kinds map[string]int) (trace []string, broken violation)
 	w := &world{r: rand.New(rand.NewPCG(sc.draws, 12)), scenario: sc, spent: map[string]bool{}, kinds: kinds,
 		losses: map[ID]loss{}}
 	w.begin(program)
-	m, again, crash := New(program), New(program), w.r.IntN(100)
+	m, again, crash := New(sc.defect.of(program)), New(sc.defect.of(program)), w.r.IntN(100)
 	for e := (Event{Kind: Begin}); ; e = w.event() {
 		if len(trace) == mostEvents {
 			return trace, violation(fmt.Sprintf("the run is not over after %d events", mostEvents))
@@ -748,7 +760,7 @@ func (w *world) restore(m *Machine) *Machine {
 	if err != nil {
 		w.wrong("snapshot: %v", err)
 	}
-	restored, err := Restore(w.program, data)
+	restored, err := Restore(w.defect.of(w.program), data)
 	if err != nil {
 		w.wrong("%v", err)
 	}
@@ -795,6 +807,7 @@ func (w *world) planned() Event {
 		w.wrong("another pass: %v", err)
 	}
 	w.begin(program)
+	program = w.defect.of(program)
 	e.Program = &program
 	return e
 }
