@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 )
 
@@ -69,7 +70,8 @@ var planted = []struct{ name, file, before, after string }{
 		"	at := m.at.Add(time.Minute)\n	if !at.After(m.at) ||"},
 }
 
-// TestPlanted checks that 100,000 random runs find each of the planted defects.
+// TestPlanted checks that 100,000 random runs find each of the planted defects, and that the scenario that they print
+// breaks the same rule when it is read.
 func TestPlanted(t *testing.T) {
 	for _, defect := range planted {
 		t.Run(defect.name, func(t *testing.T) {
@@ -92,15 +94,27 @@ func TestPlanted(t *testing.T) {
 				t.Fatal(err)
 			}
 			write(t, overlay, replace)
-			out, err := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-timeout", "10m", ".", "-run",
-				"^TestRandomRuns$", "-runs.n", "100000").CombinedOutput()
-			found := regexp.MustCompile(`seed \d+, as small as it can be:\n.*`).Find(out)
+			out, err := runsOf(overlay, "-runs.n", "100000")
+			found := regexp.MustCompile(`(?s)seed \d+, as small as it can be:\n(.*?\n)FAIL`).FindSubmatch(out)
 			if err == nil || found == nil {
 				t.Fatalf("not found: %v\n%s", err, out)
 			}
-			t.Logf("%s", found)
+			scenario := regexp.MustCompile(`(?m)^ {8}`).ReplaceAll(found[1], nil)
+			broken, _, _ := bytes.Cut(scenario[len("# "):], []byte("\n"))
+			printed := filepath.Join(dir, "scenario.txtar")
+			write(t, printed, scenario)
+			if out, err = runsOf(overlay, "-runs.scenario", printed); err == nil || !bytes.Contains(out, broken) {
+				t.Errorf("the scenario that was printed does not break this rule when it is read: %v\n%s\n%s", err, scenario, out)
+			}
+			t.Logf("%s", broken)
 		})
 	}
+}
+
+// runsOf runs TestRandomRuns with another file of the machine.
+func runsOf(overlay string, args ...string) ([]byte, error) {
+	return exec.Command("go", slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-timeout", "10m", ".", "-run",
+		"^TestRandomRuns$"}, args)...).CombinedOutput()
 }
 
 func write(t *testing.T, file string, text []byte) {

@@ -865,12 +865,17 @@ func (w *world) end() {
 var (
 	firstSeed = flag.Uint64("runs.seed", 1, "the first seed of TestRandomRuns")
 	runs      = flag.Uint64("runs.n", 5000, "how many runs TestRandomRuns plays")
+	printed   = flag.String("runs.scenario", "", "a file with a scenario that TestRandomRuns printed: it plays only this one")
 )
 
 // TestRandomRuns checks after every event of many runs that the rules hold: who is locked, that each node has one
 // session at a time, that nothing comes twice or too late, and that the run ends. Equal events give equal commands. Of
 // the runs that break a rule, it shows the one with the lowest seed, as small as it can be.
 func TestRandomRuns(t *testing.T) {
+	if *printed != "" {
+		playPrinted(t, *printed)
+		return
+	}
 	// What a run allocates is garbage within a millisecond: to collect it rarely saves a third of the time.
 	defer debug.SetGCPercent(debug.SetGCPercent(1600))
 	var next atomic.Uint64
