@@ -21,8 +21,9 @@ import (
 // runs one session at a time on each node. The catalog of a local node runs in this process, below the root of the
 // node. Nodes have their effective connections ([site.Connection.Over]).
 type InProcess struct {
-	dial Dial
-	send send
+	dial   Dial
+	send   send
+	system func(root string) (*system.System, error) // of a local node
 	// Helpers gives those that are sent to nodes; NewInProcess sets it to what the build carries.
 	Helpers func() (remote.Helpers, error)
 	// guardLimit is for how long a guarded change is tried to be confirmed; tests shorten it.
@@ -42,7 +43,7 @@ type send func(context.Context, *remote.Link, site.Connection, remote.Helpers, c
 
 // NewInProcess returns an executor without connections. Close it.
 func NewInProcess() *InProcess {
-	return &InProcess{dial: transport.Dial, send: remote.Converge, Helpers: sync.OnceValues(remote.Embedded),
+	return &InProcess{dial: transport.Dial, send: remote.Converge, system: system.New, Helpers: sync.OnceValues(remote.Embedded),
 		guardLimit: types.GuardLimit, nodes: map[string]*link{}}
 }
 
@@ -80,7 +81,7 @@ func (e *InProcess) Converge(ctx context.Context, node site.Node, c converge.Man
 func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	if node.Connection.Transport == "local" {
-		return local(ctx, node, c, each)
+		return e.local(ctx, node, c, each)
 	}
 	if l.conn == nil {
 		conn, err := e.dial(ctx, node.Connection, node.Name, node.Address)
@@ -105,8 +106,8 @@ func (e *InProcess) session(ctx context.Context, l *link, node site.Node, c conv
 }
 
 // local runs a catalog in this process.
-func local(ctx context.Context, node site.Node, c converge.Manifest, each func(converge.Result)) (converge.Summary,
-	error) {
+func (e *InProcess) local(ctx context.Context, node site.Node, c converge.Manifest,
+	each func(converge.Result)) (converge.Summary, error) {
 	root := node.Connection.Root
 	if root == "" {
 		root = "/"
@@ -116,7 +117,7 @@ func local(ctx context.Context, node site.Node, c converge.Manifest, each func(c
 			return converge.Summary{}, err
 		}
 	}
-	system, err := system.New(root)
+	system, err := e.system(root)
 	if err != nil {
 		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name,
 			Message: resource.Textf("connect.root: %v", err), Err: err}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,66 +14,40 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
-	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
 // same plays the site with simulate and with a run, in which the given nodes fail, or have another result, and checks
 // that both report and record the same, times and reasons of nodes aside. The run is that of the in-process executor on
-// sandbox nodes, or of scripted nodes where a group locks its nodes: a sandbox runs no commands, so every health check
-// fails there. So is one in which sessions are lost or guard what they change, and one that waits for a maintenance
-// window, by a clock that waits for nobody. What asks for approval gets it at once. A guard is a matter of one session:
-// to the machine, a change that was put back is one that failed.
+// sandbox nodes ([sandboxes]), by a clock that waits for nobody. What asks for approval gets it at once. A guard is a
+// matter of one session: to the machine, a change that was put back is one that failed.
 //
 //	same [PHASE:NODE[=RESULT] ...]
 func same(ts *testscript.TestScript, _ bool, args []string) {
 	s := on(ts)
-	outcomes, lost := simulate.Outcomes{}, false
+	outcomes := simulate.Outcomes{}
 	for _, arg := range args {
 		phase, node, _ := strings.Cut(arg, ":")
 		node, result, _ := strings.Cut(node, "=")
 		outcomes.Add(simulate.Phase(phase), node, cmp.Or(simulate.Result(result), simulate.Failure))
-		lost = lost || strings.HasPrefix(result, "lost")
 	}
 	simulated, err := simulate.New(s.site, outcomes, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) // when bubbles begin
 	ts.Check(err)
 
 	var report rollout.Report
-	execute := func(ctx context.Context, o rollout.Options) {
-		o.Decisions = &approver{diary: s.diary}
+	nodes, err := newSandboxes(ts.MkAbs("nodes"), s.site.Nodes, outcomes)
+	ts.Check(err)
+	for here, fault := range s.fake.faults {
+		if fault != "guarded" || here.kind != deploying {
+			ts.Fatalf("same: fail %s %s %s: only guarded and deploy", here.node, fault, here.kind)
+		}
+		nodes.guarded = append(nodes.guarded, here.node)
+	}
+	s.bubble(nil, func(ctx context.Context, o rollout.Options) {
+		o.Executor, o.Machines, o.Decisions = nodes, nil, &approver{diary: s.diary}
 		report, err = rollout.Run(ctx, s.site, s.plan, o)
-	}
-	if lost || len(s.fake.faults) > 0 || slices.ContainsFunc(s.site.Groups, func(g site.Group) bool {
-		return g.Rolling != nil && g.Rolling.Lock != "" || g.Maintenance != nil
-	}) {
-		kinds := map[simulate.Phase]string{simulate.Prepare: preparing, simulate.Deploy: deploying,
-			simulate.HealthCheck: checking, simulate.Restore: restoring}
-		faults := map[simulate.Phase]string{simulate.Prepare: "needs", simulate.Deploy: "item",
-			simulate.HealthCheck: "unhealthy", simulate.Restore: "item"}
-		for phase, nodes := range outcomes {
-			for node, result := range nodes {
-				fault := map[simulate.Result]string{"lost": "early", "lost_once": "early1"}[result]
-				s.fake.faults[at{node, kinds[phase]}] = cmp.Or(fault, faults[phase])
-			}
-		}
-		s.bubble(nil, execute)
-	} else {
-		ts.Check(os.RemoveAll(ts.MkAbs("nodes")))
-		for i, n := range s.site.Nodes {
-			root := filepath.Join(ts.MkAbs("nodes"), n.Name)
-			c := &s.site.Nodes[i].Connection
-			c.Transport, c.Root = "local", root
-			if outcomes[simulate.Prepare][n.Name] == "" { // else it cannot be reached
-				ts.Check(os.MkdirAll(filepath.Join(root, "etc"), 0o755))
-			}
-			if outcomes[simulate.Deploy][n.Name] != "" { // nothing can be written there
-				ts.Check(os.MkdirAll(filepath.Join(root, "etc", "a"), 0o755))
-			}
-		}
-		e := rollout.NewInProcess()
-		execute(context.Background(), rollout.Options{Executor: e, Recorder: s.diary, RunID: s.run})
-		ts.Check(e.Close())
-	}
+		ts.Check(nodes.Close())
+	})
 	ts.Check(err)
 
 	reported := strategy.Report{Groups: report.Groups, BudgetSpent: report.BudgetSpent, Warnings: simulated.Report.Warnings,
