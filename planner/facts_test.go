@@ -101,6 +101,36 @@ func TestFactsInTheRun(t *testing.T) {
 	}
 }
 
+// A guard needs a service manager on the node that puts the change back: the plan refuses it where the facts say that
+// there is none, and the run before it touches the node where they were not known.
+func TestGuardNeedsAServiceManager(t *testing.T) {
+	of := func(provider string) *resource.Facts { return &resource.Facts{ServiceProvider: provider} }
+	s := templated("text")
+	s.Services[0].Configuration["file"]["/etc/g"]["guard"] = true
+	s.Facts = map[string]*resource.Facts{"a": of("systemd"), "b": of(resource.NoServiceProvider), "c": of("")}
+	_, errs := planner.Make(s, nil, nil)
+	want := `file[/etc/g] cannot be guarded on a node that neither systemd nor OpenRC runs, so nothing could put the change ` +
+		`back; leave guard out there, by an override for example (on node "b")`
+	if found := errs.Errors(); len(found) != 1 || found[0].Message != want || found[0].Attribute != `configuration.file["/etc/g"].guard` {
+		t.Errorf("the plan has the errors %v, want %s", found, want)
+	}
+	s.Facts = nil
+	p := mustMake(t, s, nil, nil)
+	first := change(t, p, "file[/etc/f]", "b") // which has no guard
+	if _, err := p.WithFacts(first, nil); !errors.Is(err, planner.ErrNoFacts) {
+		t.Errorf("without facts the error is %v", err)
+	}
+	_, err := p.WithFacts(first, of(resource.NoServiceProvider))
+	if err == nil || !strings.Contains(err.Error(), "file[/etc/g] cannot be guarded on a node that neither systemd nor OpenRC runs") {
+		t.Errorf("the error is %v", err)
+	}
+	for _, provider := range []string{"systemd", "openrc", ""} { // "": an older slipway found the facts
+		if _, err := p.WithFacts(first, of(provider)); err != nil {
+			t.Errorf("%q: %v", provider, err)
+		}
+	}
+}
+
 // A digest depends on the facts that a template reads, and on no others.
 func TestFactsInDigests(t *testing.T) {
 	digest := func(facts *resource.Facts) string {

@@ -36,6 +36,7 @@ func factsAttribute() schema.MapNestedAttribute {
 			"fqdn":              shown(types.StringType, "Host name with the domain, as the node's own hosts file has it; no name server is asked."),
 			"virtual":           schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it is a virtual machine or a container."},
 			"virtualization":    shown(types.StringType, "Its kind, as systemd-detect-virt names it: `kvm`, `vmware`, `docker`; null for a physical machine."),
+			"service_provider":  shown(types.StringType, "What runs its services, as the parameter `provider` of the type `service` names it: `systemd`, `openrc`, or `none` of them."),
 			"default_interface": shown(types.StringType, "Interface of the default route, of IPv4 where there is one."),
 			"default_address":   shown(types.StringType, "First address of that interface, of IPv4 where there is one."),
 			"interfaces": schema.MapNestedAttribute{Computed: true,

@@ -53,6 +53,14 @@ func TestFactsOfThisMachine(t *testing.T) {
 	if got, want := facts(b.System).OS, (resource.OS{Family: "Alpine", Name: "Alpine", Release: "3.20.1"}); got != want {
 		t.Errorf("the sandbox has %+v, want %+v", got, want)
 	}
+	for _, tt := range [][2]string{{"none"}, {"openrc", "/run/openrc/x"}, {"systemd", "/run/systemd/system/x"}} {
+		if tt[1] != "" {
+			b.put(tt[1], "")
+		}
+		if got := facts(b.System).ServiceProvider; got != tt[0] {
+			t.Errorf("with %s it is run by %q, want %q", tt[1], got, tt[0])
+		}
+	}
 }
 
 // BenchmarkFacts is what the facts cost each session.

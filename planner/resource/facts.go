@@ -20,12 +20,18 @@ type Facts struct {
 	Virtual      bool   `json:"virtual"`                // a virtual machine or a container
 	// Virtualization is its kind, in the words of systemd-detect-virt: kvm, vmware, docker; empty where Virtual is false.
 	Virtualization string `json:"virtualization,omitempty"`
+	// ServiceProvider is what runs the services of the node, as the parameter provider of a service names it: systemd,
+	// openrc or [NoServiceProvider].
+	ServiceProvider string `json:"service_provider,omitempty"`
 	// DefaultInterface is that of the default route, of IPv4 where there is one, and DefaultAddress its first address.
 	DefaultInterface string `json:"default_interface,omitempty"`
 	DefaultAddress   string `json:"default_address,omitempty"`
 	// Interfaces are the network devices, and other interfaces with an address, by name: without the loopback interface.
 	Interfaces map[string]Interface `json:"interfaces,omitempty"`
 }
+
+// NoServiceProvider says that no service manager that slipway knows runs the node: no guard can be armed there.
+const NoServiceProvider = "none"
 
 // OS is the operating system of a node, by the names that Puppet and Ansible give.
 type OS struct {
@@ -56,7 +62,7 @@ func (f *Facts) Bounded() *Facts {
 	}
 	out := *f
 	for _, text := range []*string{&out.OS.Family, &out.OS.Name, &out.OS.Release, &out.OS.Codename, &out.Architecture,
-		&out.Hostname, &out.FQDN, &out.Virtualization, &out.DefaultInterface} {
+		&out.Hostname, &out.FQDN, &out.Virtualization, &out.ServiceProvider, &out.DefaultInterface} {
 		*text = plainFact(*text)
 	}
 	if a := address(out.DefaultAddress); a.IsValid() {
@@ -133,7 +139,7 @@ func (f *Facts) Plain() map[string]any {
 		"architecture": known(f.Architecture), "cpus": known(f.CPUs), "memory_mib": known(f.MemoryMiB),
 		"hostname": known(f.Hostname), "fqdn": known(f.FQDN), "virtual": f.Virtual,
 		"virtualization": known(f.Virtualization), "default_interface": known(f.DefaultInterface),
-		"default_address": known(f.DefaultAddress), "interfaces": interfaces,
+		"service_provider": known(f.ServiceProvider), "default_address": known(f.DefaultAddress), "interfaces": interfaces,
 	}
 }
 

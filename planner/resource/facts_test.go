@@ -16,7 +16,7 @@ func TestFactsAreBounded(t *testing.T) {
 	for _, bad := range []string{"$(reboot)", "`id`", "a'b", `a"b`, "a\nb", "\x1b[31m", "${node.name}", "%{if}", "a;b", "a|b", "a\\b",
 		"\xff\xfe", "ü", strings.Repeat("a", resource.FactLimit+1), "<b>", "a/b", "{}", "*"} {
 		f := (&resource.Facts{OS: resource.OS{Family: bad, Name: bad, Release: bad, Codename: bad}, Architecture: bad, Hostname: bad,
-			FQDN: bad, Virtualization: bad, DefaultInterface: bad, DefaultAddress: bad, CPUs: -1, MemoryMiB: -1,
+			FQDN: bad, Virtualization: bad, ServiceProvider: bad, DefaultInterface: bad, DefaultAddress: bad, CPUs: -1, MemoryMiB: -1,
 			Interfaces: map[string]resource.Interface{bad: {}, "eth0": {MAC: bad, Addresses: []string{bad, "10.0.0.1"}}}}).Bounded()
 		want := &resource.Facts{Interfaces: map[string]resource.Interface{"eth0": {Addresses: []string{"10.0.0.1"}}}}
 		if diff := cmp.Diff(want, f); diff != "" {

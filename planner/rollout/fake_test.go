@@ -78,6 +78,7 @@ type faulty struct {
 	begins     []string                          // sessions that named actions to begin
 	machines   map[string]string                 // node -> the machine that it is; without an entry, one of its own
 	images     map[string]map[resource.ID]string // node -> its ledger before its first session with images
+	facts      *resource.Facts                   // of all nodes
 	contents   []string                          // of files that do not have the usual content
 }
 
@@ -93,7 +94,7 @@ func newFaulty() *faulty {
 // identity returns which machine a node is.
 func (f *faulty) identity(node string) converge.Identity {
 	machine := cmp.Or(f.machines[node], node)
-	return converge.Identity{Ledger: machine, Machine: machine, Boot: "boot", Root: machine}
+	return converge.Identity{Ledger: machine, Machine: machine, Boot: "boot", Root: machine, Facts: f.facts}
 }
 
 func (f *faulty) Close() error { f.closed = true; return nil }

@@ -14,12 +14,13 @@ var factsType = cty.Object(map[string]cty.Type{
 	"os": cty.Object(map[string]cty.Type{"family": cty.String, "name": cty.String, "release": cty.String,
 		"codename": cty.String}),
 	"architecture": cty.String, "cpus": cty.Number, "memory_mib": cty.Number, "hostname": cty.String, "fqdn": cty.String,
-	"virtual": cty.Bool, "virtualization": cty.String, "default_interface": cty.String, "default_address": cty.String,
+	"virtual": cty.Bool, "virtualization": cty.String, "service_provider": cty.String,
+	"default_interface": cty.String, "default_address": cty.String,
 	"interfaces": cty.Map(cty.Object(map[string]cty.Type{"mac": cty.String, "addresses": cty.List(cty.String)})),
 })
 
 var factNames = []string{"architecture", "cpus", "default_address", "default_interface", "fqdn", "hostname", "interfaces",
-	"memory_mib", "os", "virtual", "virtualization"}
+	"memory_mib", "os", "service_provider", "virtual", "virtualization"}
 
 // WithFacts adds `facts`, what the node says of its machine; nil: they are not known yet.
 func (s Scope) WithFacts(f *resource.Facts) Scope {
