@@ -119,6 +119,7 @@ type taskList struct {
 	calls [][]int
 	// the templates of files that read facts; nil: there are none
 	templates map[resource.ID]string
+	guards    invalid.Errors       // what is wrong on a node that no service manager runs
 	replaced  map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
 	disputed  map[resource.ID]bool // of which services want unequal forms, and one of them counts
 	// The following are nil without ordering rules.

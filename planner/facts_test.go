@@ -110,7 +110,7 @@ func TestGuardNeedsAServiceManager(t *testing.T) {
 	s.Facts = map[string]*resource.Facts{"a": of("systemd"), "b": of(resource.NoServiceProvider), "c": of("")}
 	_, errs := planner.Make(s, nil, nil)
 	want := `file[/etc/g] cannot be guarded on a node that neither systemd nor OpenRC runs, so nothing could put the change ` +
-		`back; leave guard out there, by an override for example (on node "b")`
+		`back; leave guard out there, by an override for example (on node b)`
 	if found := errs.Errors(); len(found) != 1 || found[0].Message != want || found[0].Attribute != `configuration.file["/etc/g"].guard` {
 		t.Errorf("the plan has the errors %v, want %s", found, want)
 	}

@@ -102,15 +102,21 @@ func (b *desiredBuilder) makeTaskLists() {
 		for _, p := range append(sameObject(b.types, tasks), contradicted(tasks)...) {
 			found.add(p, k.nodes)
 		}
-		for _, p := range unguarded(tasks) {
+		for _, p := range unguarded(tasks, onLocal) {
 			if len(k.local) > 0 {
 				found.add(p, k.local)
+			}
+		}
+		if unserved := b.unserved(k); len(unserved) > 0 {
+			for _, p := range unguarded(tasks, onUnserved) {
+				found.add(p, unserved)
 			}
 		}
 		for _, p := range b.similar(tasks[:brought], tasks[brought:]) {
 			found.add(p, k.nodes)
 		}
-		k.list = &taskList{details: load.Details, disputed: disputed, templates: k.templates}
+		k.list = &taskList{details: load.Details, disputed: disputed, templates: k.templates,
+			guards: unguarded(tasks, onUnserved)}
 		for _, a := range load.Again {
 			if id := load.Tasks[a.At].Resource.ID(); a.Detail != nil {
 				if k.list.again == nil {
@@ -152,14 +158,34 @@ func (b *desiredBuilder) makeTaskLists() {
 	b.warnNoEffect(effective)
 }
 
-// unguarded returns an error for each task with guard: what it says of a local node, which has no connection to lose.
-func unguarded(tasks []task.Task) (errs invalid.Errors) {
+// Why nothing can be guarded on a node.
+const (
+	onLocal    = "with the transport local, which has no connection that could be lost"
+	onUnserved = "that neither systemd nor OpenRC runs, so nothing could put the change back"
+)
+
+// unserved returns those nodes of a set, but for local ones, of which the facts say that no service manager runs them.
+func (b *desiredBuilder) unserved(k *nodeSet) (nodes []string) {
+	for _, n := range k.nodes {
+		if noServices(b.site.Facts[n]) && !slices.Contains(k.local, n) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+func noServices(f *resource.Facts) bool {
+	return f != nil && f.ServiceProvider == resource.NoServiceProvider
+}
+
+// unguarded returns an error for each task with guard: what it says of a node where nothing can be guarded.
+func unguarded(tasks []task.Task, why string) (errs invalid.Errors) {
 	for i := range tasks {
 		if r := tasks[i].Resource; r.Guard() {
 			errs = append(errs, invalid.Error{Object: "service", Name: tasks[i].Service,
 				Attribute: site.ConfigurationPath(r.Type, r.Title, resource.Guard), Code: invalid.BadValue,
-				Message: fmt.Sprintf("%s cannot be guarded on a node with the transport local, which has no connection that "+
-					"could be lost; leave guard out there, by an override for example", r.ID())})
+				Message: fmt.Sprintf("%s cannot be guarded on a node %s; leave guard out there, by an override for example",
+					r.ID(), why)})
 		}
 	}
 	return errs

@@ -102,6 +102,13 @@ func (d *desired) rendered(t task.Task, n site.Node) (task.Task, invalid.Errors)
 // withFacts is [Plan.WithFacts].
 func (d *desired) withFacts(t task.Task, found *resource.Facts) (task.Task, error) {
 	l := d.wanted[t.Node]
+	switch {
+	case l == nil || len(l.guards) == 0 || t.Action == task.PrepareNode:
+	case found == nil:
+		return t, ErrNoFacts
+	case noServices(found):
+		return t, l.guards[0]
+	}
 	if t.Kind != task.Config || t.Action == task.Remove || t.Action == task.Refresh || l == nil {
 		return t, nil
 	}
@@ -132,5 +139,6 @@ func (d *desired) withFacts(t task.Task, found *resource.Facts) (task.Task, erro
 	return t, nil
 }
 
-// ErrNoFacts says that a task reads facts of a node that has not said them in the run.
-var ErrNoFacts = errors.New("its template reads facts, and the node has not said them")
+// ErrNoFacts says that a task depends on facts of a node that has not said them in the run: its template reads them, or
+// the node has guarded resources.
+var ErrNoFacts = errors.New("it depends on facts of the node, which has not said them")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -21,14 +22,16 @@ type link struct {
 	addresses [][]byte // in the order of the kernel
 }
 
-// facts describes the node, by reading files and without running a command. The operating system of a sandbox is that
-// which the folder has, if it has one; all else is the machine's that the session runs on.
+// facts describes the node, by reading files and without running a command. The operating system and the service manager
+// of a sandbox are those which the folder has, if it has them; all else is the machine's that the session runs on.
 func facts(s *system.System) *resource.Facts {
 	release, err := s.ReadFile("/etc/os-release")
 	if err != nil {
 		release, _ = s.ReadFile("/usr/lib/os-release")
 	}
-	return gather("/", string(release), links())
+	f := gather("/", string(release), links())
+	f.ServiceProvider = types.ServiceProvider(&types.Session{System: s})
+	return f
 }
 
 // gather returns the facts of a machine whose files are below root. release is the os-release of the node, where it has

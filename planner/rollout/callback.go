@@ -10,6 +10,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
@@ -136,10 +137,10 @@ func (d *driver) withFacts(ctx context.Context, n site.Node, t task.Task) (task.
 		}
 		r, err = d.plan.WithFacts(t, d.Machines.facts(n.Name))
 	}
-	if err != nil {
-		return t, fmt.Errorf("%s: %w", taskID(t), err)
+	if err != nil && !errors.As(err, new(invalid.Error)) { // which names what is wrong
+		err = fmt.Errorf("%s: %w", taskID(t), err)
 	}
-	return r, nil
+	return r, err
 }
 
 // resolveAll resolves all tasks of a session. One that may fail is left out when it cannot be resolved.

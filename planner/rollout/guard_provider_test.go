@@ -23,7 +23,7 @@ func TestANodeWithoutServiceManagerIsNotTouched(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for provider, want := range map[string]string{
-		resource.NoServiceProvider: "file[/etc/g] cannot be guarded on a node that neither systemd nor OpenRC runs",
+		resource.NoServiceProvider: `service "s": configuration.file["/etc/g"].guard: file[/etc/g] cannot be guarded on a node that neither systemd nor OpenRC runs`,
 		"openrc":                   "",
 	} {
 		nodes := newFaulty()

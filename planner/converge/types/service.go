@@ -144,7 +144,18 @@ func findServiceManager(s *Session, provider string, own serviceCommands) (servi
 		return nil, "", fmt.Errorf("provider %q: it does not run this node; leave provider out to use the one that does",
 			provider)
 	}
-	return nil, "", errors.New("the node is run by neither systemd nor OpenRC")
+	return nil, "", errNoServiceManager
+}
+
+var errNoServiceManager = errors.New("the node is run by neither systemd nor OpenRC")
+
+// ServiceProvider returns [resource.Facts].ServiceProvider of a node; empty where nobody can look.
+func ServiceProvider(s *Session) string {
+	_, provider, err := findServiceManager(s, "")
+	if errors.Is(err, errNoServiceManager) {
+		return resource.NoServiceProvider
+	}
+	return provider
 }
 
 func (b *serviceBefore) manager(s *Session) (serviceManager, error) {
