@@ -43,8 +43,8 @@ type send func(context.Context, *remote.Link, site.Connection, remote.Helpers, c
 
 // NewInProcess returns an executor without connections. Close it.
 func NewInProcess() *InProcess {
-	return &InProcess{dial: transport.Dial, send: remote.Converge, system: system.New, Helpers: sync.OnceValues(remote.Embedded),
-		guardLimit: types.GuardLimit, nodes: map[string]*link{}}
+	return &InProcess{dial: transport.Dial, send: remote.Converge, system: system.New,
+		Helpers: sync.OnceValues(remote.Embedded), guardLimit: types.GuardLimit, nodes: map[string]*link{}}
 }
 
 // link is the connection of one node.
