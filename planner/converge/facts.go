@@ -22,8 +22,8 @@ type link struct {
 	addresses [][]byte // in the order of the kernel
 }
 
-// facts describes the node, by reading files and without running a command. The operating system and the service manager
-// of a sandbox are those which the folder has, if it has them; all else is the machine's that the session runs on.
+// facts describes the node, by reading files and without running a command. The operating system and the service
+// manager of a sandbox are those that the folder has, if any; all else is the machine's that the session runs on.
 func facts(s *system.System) *resource.Facts {
 	release, err := s.ReadFile("/etc/os-release")
 	if err != nil {

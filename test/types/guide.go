@@ -136,6 +136,7 @@ user    = nginx
 | ` + "`" + `cpus` + "`" + `, ` + "`" + `memory_mib` + "`" + ` | processors that are online, and all memory |
 | ` + "`" + `hostname` + "`" + `, ` + "`" + `fqdn` + "`" + ` | the second as the hosts file of the node has it |
 | ` + "`" + `virtual` + "`" + `, ` + "`" + `virtualization` + "`" + ` | true in a virtual machine or container, and its kind as systemd-detect-virt names it |
+| ` + "`" + `service_provider` + "`" + ` | what runs services, as ` + "`" + `provider` + "`" + ` of a ` + "`" + `service` + "`" + ` names it: ` + "`" + `systemd` + "`" + `, ` + "`" + `openrc` + "`" + `, or ` + "`" + `none` + "`" + ` of them |
 | ` + "`" + `default_interface` + "`" + `, ` + "`" + `default_address` + "`" + ` | of the default route |
 | ` + "`" + `interfaces` + "`" + ` | by name: ` + "`" + `mac` + "`" + `, and ` + "`" + `addresses` + "`" + ` of global scope that are not temporary; without the loopback interface and virtual ones without an address |
 

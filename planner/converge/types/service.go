@@ -151,7 +151,7 @@ var errNoServiceManager = errors.New("the node is run by neither systemd nor Ope
 
 // ServiceProvider returns [resource.Facts].ServiceProvider of a node; empty where nobody can look.
 func ServiceProvider(s *Session) string {
-	_, provider, err := findServiceManager(s, "")
+	_, provider, err := findServiceManager(s, "", serviceCommands{})
 	if errors.Is(err, errNoServiceManager) {
 		return resource.NoServiceProvider
 	}
