@@ -1,0 +1,70 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+)
+
+// Counters and bars move as nodes end, not when their whole group does, and nodes on which the run does nothing are
+// counted apart, from the start to the end.
+func TestCountsOfNodes(t *testing.T) {
+	t.Parallel()
+	f := journal.Location{Path: t.TempDir()}
+	s, err := f.Open(t.Context(), "lon1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Digest: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
+	record := func(events ...journal.Event) {
+		t.Helper()
+		for i := range events {
+			if events[i].Kind != journal.RunStarted && events[i].Group == "" {
+				events[i].Group = "web"
+			}
+		}
+		if err := w.Record(t.Context(), events...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(path string, texts ...string) {
+		t.Helper()
+		_, body := look(t, h, path)
+		for _, text := range texts {
+			if !strings.Contains(body, text) {
+				t.Errorf("%s lacks %s:\n%s", path, text, body)
+			}
+		}
+	}
+	nodes := []journal.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 1}, {Node: "c", Tasks: 2}}
+	record(journal.Event{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":3,"unchanged":7},{"name":"idle","nodes":0,"unchanged":4}]}`},
+		journal.Event{Kind: journal.Planned}, journal.Event{Kind: journal.Planned, Group: "idle"},
+		journal.PlannedPhase(1, "web", "prepare", nodes[:2])[0], journal.PlannedPhase(2, "web", "node", nodes)[0])
+	shows("/runs/run-1", `<span id="counts">0 of 3 nodes finished, 11 unchanged</span>`, `value="0" aria-label="Nodes of web"></progress> <span>0 of 3 nodes finished, 7 unchanged</span>`,
+		`<td><span>4 nodes unchanged</span></td>`)
+	task := func(phase int, node, resource, status string) journal.Event {
+		return journal.Event{Kind: journal.TaskFinished, Phase: phase, Node: node, Resource: resource, Action: "update", Status: status}
+	}
+	record(task(1, "a", "", "unchanged"), task(2, "a", "file[/a]", "changed"), task(2, "c", "file[/a]", "changed"))
+	shows("/runs/run-1", `<span id="counts">1 of 3 nodes finished, 11 unchanged</span>`, `value="1" aria-label="Nodes of web"></progress> <span>1 of 3 nodes finished, 7 unchanged</span>`)
+	shows("/runs/run-1/groups", "1 of 3 nodes finished, 7 unchanged")
+	record(task(2, "c", "file[/b]", "changed"), task(2, "b", "file[/a]", "failed"))
+	shows("/runs/run-1", `<span id="counts">3 of 3 nodes finished, 1 failed, 11 unchanged</span>`)
+	for _, node := range []string{"a", "c", "d", "e"} { // also those without changes reach their stage
+		record(journal.Event{Kind: journal.NodeFinished, Node: node, Status: "DEPLOYED"})
+	}
+	record(journal.Event{Kind: journal.NodeFinished, Group: "idle", Node: "i", Status: "DEPLOYED"},
+		journal.Event{Kind: journal.NodeFinished, Node: "b", Status: "FAILED"}, journal.Event{Kind: journal.GroupFinished, Status: "FAILED"})
+	shows("/runs/run-1", `<span id="counts">3 of 3 nodes finished, 1 failed, 11 unchanged</span>`, `value="3" aria-label="Nodes of web"></progress> <span>3 of 3 nodes finished, 1 failed, 7 unchanged</span>`)
+	if err := w.Finish(t.Context(), "failed", ""); err != nil {
+		t.Fatal(err)
+	}
+	shows("/runs/run-1/live?after=5", `"counts":"3 of 3 nodes finished, 1 failed, 11 unchanged"`)
+}
