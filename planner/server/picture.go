@@ -32,6 +32,8 @@ type picture struct {
 	sent    map[string]shown // cells as the page has them
 	over    bool
 	held    holds
+
+	progress journal.Progress
 }
 
 // row is what happens on a node.
@@ -41,6 +43,7 @@ type row struct {
 	Group          string
 	Stage, Message string
 	cells          map[string]*cell // by column
+	progress       *journal.Progress
 }
 
 // cell is what happens on a node in a phase; of each pass of the run, where it has several.
@@ -55,6 +58,7 @@ type group struct {
 	Name, Wanted string
 	Stage        string // that it ended with
 	Reason       string
+	Unchanged    int // nodes on which the run does nothing
 	rows         map[*row]bool
 	passing      journal.Recorded // what it lets time pass for
 }
@@ -73,6 +77,7 @@ func newPicture() *picture {
 func (p *picture) fold(events ...journal.Recorded) {
 	for _, e := range events {
 		p.Seq, p.held = e.Seq, p.held.after(e)
+		p.progress.Add(e.Event)
 		if e.Group != "" && e.Kind != journal.Planned {
 			g := p.group(e.Group)
 			g.passing = Passing(g.passing, e)
@@ -171,6 +176,9 @@ func (p *picture) task(e journal.Recorded) {
 	if !slices.Contains(c.phases, e.Phase) {
 		c.phases = append(c.phases, e.Phase)
 	}
+	if e.Node == "" { // the nodes of its group wait for it
+		p.touch(func(r *row) bool { return r.Group == e.Group })
+	}
 }
 
 // column returns the column of a phase.
@@ -197,7 +205,7 @@ func (p *picture) named(name string) string {
 func (p *picture) row(node, in string) *row {
 	r := p.rows[node]
 	if r == nil {
-		r = &row{Index: len(p.Rows), Node: node, cells: map[string]*cell{}}
+		r = &row{Index: len(p.Rows), Node: node, cells: map[string]*cell{}, progress: &p.progress}
 		p.rows[node], p.Rows = r, append(p.Rows, r)
 	}
 	if r.Group == "" && in != "" && node != "" {
@@ -213,6 +221,11 @@ func (p *picture) group(name string) *group {
 	if g == nil {
 		g = &group{Index: len(p.Groups), Name: name, rows: map[*row]bool{}}
 		p.groups[name], p.Groups = g, append(p.Groups, g)
+		for _, o := range p.outline.Groups {
+			if o.Name == name {
+				g.Unchanged = o.Unchanged
+			}
+		}
 	}
 	return g
 }
@@ -319,11 +332,14 @@ func (r *row) State() string {
 		return "failed"
 	case r.failed():
 		return "failed"
-	case r.Stage != "":
+	case r.Stage != "", r.progress.Done(r.Group, r.Node):
 		return "done"
 	}
 	return ""
 }
+
+// unchanged reports whether the run did nothing on the node.
+func (r *row) unchanged() bool { return len(r.cells) == 0 && r.State() == "done" }
 
 func (r *row) failed() bool {
 	for _, c := range r.cells {
@@ -337,14 +353,14 @@ func (r *row) failed() bool {
 // Title is the node's name, or what stands for it where there is none.
 func (r *row) Title() string { return (&journal.NodeHistory{Node: r.Node}).Title() }
 
-// Nodes, Finished and Failed count the nodes of a group.
-func (g *group) Nodes() int    { return len(g.rows) }
-func (g *group) Finished() int { return g.count("done") + g.Failed() }
+// Nodes, Finished and Failed count the nodes of a group on which the run does something.
+func (g *group) Nodes() int    { return g.count("", "done", "failed") }
+func (g *group) Finished() int { return g.count("done", "failed") }
 func (g *group) Failed() int   { return g.count("failed") }
 
-func (g *group) count(state string) (n int) {
+func (g *group) count(states ...string) (n int) {
 	for r := range g.rows {
-		if r.State() == state {
+		if slices.Contains(states, r.State()) && !r.unchanged() {
 			n++
 		}
 	}
@@ -353,9 +369,16 @@ func (g *group) count(state string) (n int) {
 
 // Counts says how far the group is.
 func (g *group) Counts() string {
-	text := fmt.Sprintf("%d of %d nodes finished", g.Finished(), g.Nodes())
+	nodes := g.Nodes()
+	text := fmt.Sprintf("%d of %d nodes finished", g.Finished(), nodes)
 	if n := g.Failed(); n > 0 {
 		text += fmt.Sprintf(", %d failed", n)
+	}
+	switch {
+	case nodes == 0 && g.Unchanged > 0:
+		text = fmt.Sprintf("%d nodes unchanged", g.Unchanged)
+	case g.Unchanged > 0:
+		text += fmt.Sprintf(", %d unchanged", g.Unchanged)
 	}
 	if g.passing.Message != "" {
 		text += ", " + g.passing.Message
@@ -370,6 +393,9 @@ func (p *picture) Counts() string {
 		if r.Node != "" {
 			all.rows[r] = true
 		}
+	}
+	for _, g := range p.Groups {
+		all.Unchanged += g.Unchanged
 	}
 	return all.Counts()
 }

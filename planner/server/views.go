@@ -55,6 +55,8 @@ func groupsPage(ctx context.Context, store *journal.Store, run journal.Run, _ qu
 		switch {
 		case shown == nil:
 			state = "nothing to do"
+		case shown.Stage == "" && g.Nodes == 0 && g.Unchanged > 0:
+			state = shown.Counts()
 		case shown.Stage != "":
 			state = strings.ToLower(shown.Stage)
 			b.Class = map[string]string{"DEPLOYED": "done", "FAILED": "failed"}[shown.Stage]

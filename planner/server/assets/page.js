@@ -116,7 +116,8 @@ if (live && !form) {
     for (const [name, [done, counts, stage, reason]] of Object.entries(u.groups)) {
       later(name, (row) => {
         if (!row) return;
-        row.querySelector("progress").value = done;
+        const bar = row.querySelector("progress");
+        if (bar) bar.value = done;
         put(row.cells[1].lastElementChild, counts);
         put(row.cells[2].firstElementChild, stage);
         put(row.cells[2].lastElementChild, reason);
