@@ -17,8 +17,8 @@ func (m *membership) checks(node string) bool {
 	return r != nil && r.HealthCheck != nil
 }
 
-// warnUnchecked warns of the nodes of each group that an earlier run left unchecked: those whose check failed, and those
-// on which nothing is left to do but the check.
+// warnUnchecked warns of the nodes of each group that an earlier run left unchecked: those whose check failed, and
+// those on which nothing is left to do but the check.
 func (c *changes) warnUnchecked() (errs invalid.Errors) {
 	nodes := make([]map[string][]string, len(c.groups)) // what is known of nodes -> nodes
 	for _, n := range c.changed {
@@ -70,8 +70,8 @@ func describeUnchecked(nodes map[string][]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// WithUnchecked returns what is applied on a node, with left for [task.Unchecked] unless it is empty. It does not change
-// applied.
+// WithUnchecked returns what is applied on a node, with left for [task.Unchecked] unless it is empty. It does not
+// change applied.
 func WithUnchecked(applied map[resource.ID]string, left string) map[resource.ID]string {
 	if left == "" || applied[task.Unchecked] == left {
 		return applied
