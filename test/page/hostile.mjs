@@ -81,8 +81,7 @@ await page.goto(base + "runs/run-1/approval" + proof);
 const form = page.locator("section.notice form");
 await form.getByLabel("Reason").fill(markup);
 await form.getByRole("button").click();
-// No group of a site has such a name: the page shows it without what acts on the text around it, so the answer is an error.
-await form.getByText("owned").waitFor();
+await form.locator("[role=status]", { hasText: "owned" }).waitFor();
 await inspect("a decision");
 const whole = page.locator("form.decide", { has: page.getByRole("button", { name: "Resume" }) });
 await whole.getByLabel("Reason").fill(markup);
