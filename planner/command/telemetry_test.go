@@ -184,6 +184,13 @@ func TestTracesAndMetrics(t *testing.T) {
 	if got := c.metrics["slipway.drift slipway.site=lon1"]; got != 1 {
 		t.Errorf("drift is %v, want 1; all: %v", got, c.metrics)
 	}
+	s.must(os.Remove(s.path("a", "etc", "motd")))
+	s.must(os.MkdirAll(s.path("a", "etc", "motd", "folder"), 0o755)) // it cannot be repaired
+	s.run("", "apply", "--yes", s.path("site.yaml"))
+	s.run("", "check", s.path("site.yaml"))
+	if got := c.metrics["slipway.unfinished slipway.site=lon1"]; got != 1 {
+		t.Errorf("%v are unfinished, want 1; all: %v", got, c.metrics)
+	}
 	if len(c.errs) > 0 || strings.Contains(c.all.String(), "hunter2") {
 		t.Errorf("errors %v, a secret: %v", c.errs, strings.Contains(c.all.String(), "hunter2"))
 	}

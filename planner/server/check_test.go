@@ -15,7 +15,8 @@ func TestChecks(t *testing.T) {
 	f, _ := twoSites(t)
 	for site, checks := range map[string][]journal.Check{
 		"lon1": {{Nodes: 3, Drift: []journal.Drift{{Node: "old", Resource: "file[/old]"}}},
-			{Nodes: 3, Drift: []journal.Drift{{Node: "n1", Resource: "file[/etc/motd]", Change: "content differs\n-hand-made\n+welcome"}},
+			{Nodes: 3, Drift: []journal.Drift{{Node: "n1", Resource: "file[/etc/motd]", Change: "content differs\n-hand-made\n+welcome"},
+				{Node: "n2", Resource: "file[/etc/app]", Change: "was begun and not finished", Unfinished: true}},
 				Unreachable: []string{"n3"}, More: 2}},
 		"par1": {{Nodes: 5}},
 	} {
@@ -43,6 +44,7 @@ func TestChecks(t *testing.T) {
 	h := New(Options{Journals: f})
 	status, body := look(t, h, "/drift")
 	for _, want := range []string{"<bdi>n1</bdi>", "<bdi>content differs</bdi>", `<span class="removed"><bdi>-hand-made`, "<bdi>n3</bdi>",
+		`<span class="state failed">not finished</span> <bdi>was begun`,
 		"And 2 more", "No drift on 5 nodes.",
 		`A run has started since: <a href="/runs/run-9">`} {
 		if status != http.StatusOK || !strings.Contains(body, want) {
