@@ -1,16 +1,14 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
 // statusDrift is the exit status of check when it finds drift.
@@ -58,23 +56,24 @@ func newCheck(f *runFlags) *cobra.Command {
 		if !found.Done {
 			return failedCheck(errors.New("drift was not checked"))
 		}
-		items := append(found.Drift, unfinished(found.State.Applied)...)
-		slices.SortFunc(items, func(a, b engine.DriftItem) int {
-			return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(string(a.Resource), string(b.Resource)))
-		})
-		rows := make([][]string, len(items))
-		drift := make([]driftJSON, len(items))
-		for i, item := range items {
-			line, _, _ := strings.Cut(item.Change, "\n")
-			rows[i] = []string{item.Node, string(item.Resource), line}
-			drift[i] = driftJSON{item.Node, string(item.Resource), item.Change}
+		var rows [][]string
+		drift := []journal.Drift{}
+		add := func(items []engine.DriftItem, unfinished bool) {
+			for _, item := range items {
+				line, _, _ := strings.Cut(item.Change, "\n")
+				rows = append(rows, []string{item.Node, string(item.Resource), line})
+				drift = append(drift, journal.Drift{Node: item.Node, Resource: string(item.Resource), Change: item.Change,
+					Unfinished: unfinished})
+			}
 		}
+		add(found.Unfinished, true)
+		add(found.Drift, false)
 		switch {
 		case *output == asJSON:
 			err = writeJSON(d.out.w, struct {
-				Site        string      `json:"site"`
-				Drift       []driftJSON `json:"drift"`
-				Unreachable []string    `json:"unreachable"`
+				Site        string          `json:"site"`
+				Drift       []journal.Drift `json:"drift"`
+				Unreachable []string        `json:"unreachable"`
 			}{d.site.Name, drift, orEmpty(found.Unreachable)})
 		case len(rows) > 0:
 			d.out.table(*output, []string{"NODE", "RESOURCE", "CHANGE"}, rows)
@@ -100,24 +99,6 @@ func newCheck(f *runFlags) *cobra.Command {
 		return nil
 	}
 	return cmd
-}
-
-type driftJSON struct {
-	Node     string `json:"node"`
-	Resource string `json:"resource"`
-	Change   string `json:"change"`
-}
-
-// unfinished returns what the last run began on nodes and did not finish: nobody knows in which form it is.
-func unfinished(applied planner.Applied) (out []engine.DriftItem) {
-	for node, resources := range applied {
-		for id, digest := range resources {
-			if digest == "" {
-				out = append(out, engine.DriftItem{Node: node, Resource: id, Change: "was begun and not finished"})
-			}
-		}
-	}
-	return out
 }
 
 // failedCheck gives an error status 1: 2 says that there is drift.

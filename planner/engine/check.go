@@ -26,7 +26,8 @@ type Checked struct {
 	Done        bool  // false: no node was looked at, and Messages says why
 	State       State // what to remember
 	Drift       []DriftItem
-	Unreachable []string // sorted: neither drifted nor gone
+	Unfinished  []DriftItem // what the last run began and did not finish: nobody knows in which form it is
+	Unreachable []string    // sorted: neither drifted nor gone
 	Messages
 }
 
@@ -35,6 +36,10 @@ type DriftItem struct {
 	Node     string
 	Resource resource.ID
 	Change   string // what differs, and a diff of a text below it
+}
+
+func (d DriftItem) compare(other DriftItem) int {
+	return cmp.Or(strings.Compare(d.Node, other.Node), strings.Compare(string(d.Resource), string(other.Resource)))
 }
 
 // DriftOf returns drift for a [Prior].
@@ -146,9 +151,15 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			noop = append(noop, fmt.Sprintf("node %q: %s: %s", node, item.ID, change(item)))
 		}
 	}
-	slices.SortFunc(out.Drift, func(a, b DriftItem) int {
-		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(string(a.Resource), string(b.Resource)))
-	})
+	for node, resources := range out.State.Applied {
+		for id, digest := range resources {
+			if digest == "" {
+				out.Unfinished = append(out.Unfinished, DriftItem{Node: node, Resource: id, Change: "was begun and not finished"})
+			}
+		}
+	}
+	slices.SortFunc(out.Drift, DriftItem.compare)
+	slices.SortFunc(out.Unfinished, DriftItem.compare)
 	out.Unreachable = slices.Sorted(maps.Keys(unreachable))
 	if len(guards) > 0 {
 		slices.Sort(guards)
@@ -173,7 +184,7 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 				"that were corrected since. What is known of these nodes stays as it was; they count neither as drifted nor as gone.\n%s",
 			Reasons(unreachable))
 	}
-	if err := telemetry.Checked(ctx, s.Name, len(out.Drift), len(out.Unreachable)); err != nil {
+	if err := telemetry.Checked(ctx, s.Name, len(out.Drift), len(out.Unfinished), len(out.Unreachable)); err != nil {
 		out.warn("The metrics of the check were not sent", "%v", err)
 	}
 	if err := e.record(ctx, s, out); err != nil {
@@ -218,9 +229,14 @@ func (e *Engine) record(ctx context.Context, s site.Site, found Checked) error {
 		return err
 	}
 	c := journal.Check{Nodes: len(s.Nodes), Unreachable: found.Unreachable}
-	for _, d := range found.Drift {
-		c.Drift = append(c.Drift, journal.Drift{Node: d.Node, Resource: string(d.Resource), Change: d.Change})
+	add := func(items []DriftItem, unfinished bool) {
+		for _, d := range items {
+			c.Drift = append(c.Drift, journal.Drift{Node: d.Node, Resource: string(d.Resource), Change: d.Change,
+				Unfinished: unfinished})
+		}
 	}
+	add(found.Unfinished, true) // first: a check lists so many
+	add(found.Drift, false)
 	return errors.Join(store.RecordCheck(ctx, c), store.Close())
 }
 

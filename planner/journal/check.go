@@ -19,11 +19,14 @@ type Check struct {
 	Unreachable []string  `json:"unreachable"`
 }
 
-// Drift is a configuration resource that is no longer as slipway left it.
+// Drift is a configuration resource that is no longer as slipway left it, or that the last run began and did not
+// finish.
 type Drift struct {
 	Node     string `json:"node"`
 	Resource string `json:"resource"`
 	Change   string `json:"change"` // what differs, and a diff of a text below it; bounded: 4 KiB
+	// the last run began it and did not finish it; false in checks of an older slipway
+	Unfinished bool `json:"unfinished"`
 }
 
 // DriftLimit bounds the drift that a [Check] lists.
@@ -47,7 +50,7 @@ func (s *Store) RecordCheck(ctx context.Context, c Check) error {
 	}
 	found := make([]Drift, len(c.Drift)) // never nil
 	for i, d := range c.Drift {
-		found[i] = Drift{clean(d.Node), clean(d.Resource), head(d.Change, outputLimit)}
+		found[i] = Drift{clean(d.Node), clean(d.Resource), head(d.Change, outputLimit), d.Unfinished}
 	}
 	drift, failed := jsonText(found)
 	unreachable, err := jsonText(cleanAll(c.Unreachable))

@@ -215,9 +215,9 @@ func (r *Run) End(status string) error {
 	return r.close(r.span.ctx)
 }
 
-// Checked sends what a check of a site found: how many configuration resources drifted, and how many nodes did not
-// answer. It takes [FlushTime] at most.
-func Checked(ctx context.Context, site string, drift, unreachable int) error {
+// Checked sends what a check of a site found: how many configuration resources drifted, how many the last run began and
+// did not finish, and how many nodes did not answer. It takes [FlushTime] at most.
+func Checked(ctx context.Context, site string, drift, unfinished, unreachable int) error {
 	if _, wanted := Wanted(); !wanted {
 		return nil
 	}
@@ -226,7 +226,8 @@ func Checked(ctx context.Context, site string, drift, unreachable int) error {
 		return err
 	}
 	of := metric.WithAttributes(attribute.String("slipway.site", site))
-	for name, n := range map[string]int{"slipway.drift": drift, "slipway.nodes.unreachable": unreachable} {
+	for name, n := range map[string]int{"slipway.drift": drift, "slipway.unfinished": unfinished,
+		"slipway.nodes.unreachable": unreachable} {
 		gauge, err := s.meter().Int64Gauge(name)
 		if err != nil {
 			return err
