@@ -250,6 +250,9 @@ func TestWatchOfRealRuns(t *testing.T) {
 		for _, columns := range []int{80, 200} {
 			both = append(both, watchIn(t, columns, "--journal-directory", "journal"))
 		}
+		for _, w := range both { // before the run starts
+			until(t, func() bool { return strings.Contains(w.text(), "waiting for a run") }, w.text)
+		}
 	}
 	show := func(name string, texts ...string) {
 		t.Helper()
