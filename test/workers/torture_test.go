@@ -390,7 +390,7 @@ func (s *victimSite) history(node string, lines []string, again bool) string {
 			locked = true
 		case word == "unlock":
 			locked = false
-		case word == "begin" && locked:
+		case word == "begin" && locked && slices.Contains(s.commands, node+" "+id):
 			at = id
 			begun[id]++
 		case word == "end" && at == id:
@@ -424,5 +424,39 @@ func (s *victimSite) destroyed() {
 		if left, err := os.ReadDir(s.path(n.Name, "etc")); err != nil || len(left) > 0 {
 			s.t.Errorf("site %s: node %s still has %v, %v", s.site.Name, n.Name, left, err)
 		}
+	}
+}
+
+// What TestTortureEngine looks for in the log of a node is found.
+func TestTortureFinds(t *testing.T) {
+	t.Parallel()
+	s := &victimSite{commands: []string{"a one", "a two", "b three"}}
+	const whole = "lock begin-one end-one begin-two end-two unlock"
+	for name, tt := range map[string]struct {
+		log   string
+		again bool
+		want  string
+	}{
+		"nothing":                       {whole, false, ""},
+		"nothing, after a kill":         {"lock begin-one begin-one end-one begin-two end-two unlock", true, ""},
+		"two at once":                   {"lock begin-one twice begin-one end-one end-one begin-two end-two unlock", true, `"twice"`},
+		"another one in the middle":     {"lock begin-one begin-two end-one end-two unlock", true, `"end one"`},
+		"one that is missing":           {"lock begin-one end-one unlock", true, "no end of two"},
+		"one that did not end":          {"lock begin-one end-one begin-two unlock", true, "no end of two"},
+		"one that ran again":            {"lock begin-one end-one begin-one end-one begin-two end-two unlock", false, "a second start of one"},
+		"one without a lock":            {"lock begin-one end-one unlock begin-two end-two", true, `"begin two"`},
+		"a node that was left locked":   {"lock begin-one end-one begin-two end-two", true, "a lock that stayed"},
+		"the end of what nobody began":  {"lock end-one begin-one end-one begin-two end-two unlock", true, `"end one"`},
+		"what belongs to another round": {"lock begin-zero end-zero begin-one end-one begin-two end-two unlock", false, `"begin zero"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := strings.Fields(tt.log)
+			for i := range lines {
+				lines[i] = strings.Replace(lines[i], "-", " ", 1)
+			}
+			if got := s.history("a", lines, tt.again); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
 	}
 }
