@@ -43,6 +43,9 @@ func decoded(text []byte) map[string][][]byte {
 	out := map[string][][]byte{}
 	for encoding, parts := range encoded {
 		for _, part := range parts.FindAll(text, -1) {
+			if _, err := hex.DecodeString(string(part[:len(part)/2*2])); err == nil { // it is decoded below
+				continue
+			}
 			for offset := range 4 { // what is before it may have the same signs
 				whole := part[offset:]
 				if inner, err := encoding.DecodeString(string(whole[:len(whole)/4*4])); err == nil {
