@@ -248,3 +248,44 @@ func TestRecurseSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestPurgeLaterWithForce: a directory that goes in a later form than what was in it comes back first.
+func TestPurgeLaterWithForce(t *testing.T) {
+	s := confd(t)
+	form := func(force bool) resource.Resource {
+		return res(t, fileType{}, "/etc/app.d", resource.Parameters{"ensure": "directory", "recurse": true, "purge": true, "force": force})
+	}
+	was := left(t, s)
+	before := applied(t, s, fileType{}, form(false))
+	before = updated(t, s, fileType{}, form(true), before)
+	undone(t, s, fileType{}, form(true), before)
+	if got := left(t, s); got != was {
+		t.Errorf("%s, want %s", got, was)
+	}
+}
+
+// TestPurgedCopyIsGone: what cannot come back is said, and keeps nothing else from coming back.
+func TestPurgedCopyIsGone(t *testing.T) {
+	s := confd(t)
+	r := res(t, fileType{}, "/etc/app.d", resource.Parameters{"ensure": "directory", "recurse": true, "purge": true, "mode": "0700"})
+	was := left(t, s)
+	before := applied(t, s, fileType{}, r)
+	b, err := decode[*fileBefore](before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, below := range b.Below {
+		if strings.HasSuffix(below.Path, "/theirs.conf") {
+			if err := s.Remove("/var/lib/slipway/backup/" + below.Kept); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err = fileType{}.Undo(t.Context(), s, r.Title, before)
+	if text, other := AsGone(err); other != nil || !strings.Contains(text, "/etc/app.d/theirs.conf") {
+		t.Errorf("%v", err)
+	}
+	if got := left(t, s); got != strings.Replace(was, " theirs.conf", "", 1) || !strings.HasPrefix(inventory(t, s)["/etc/app.d"], "drwxr-xr-x") {
+		t.Errorf("%s, want %s without theirs.conf; %s", got, was, inventory(t, s)["/etc/app.d"])
+	}
+}
