@@ -355,16 +355,31 @@ func (b *fileBefore) keepAs(s *Session, is below, said []string) error {
 	return nil
 }
 
-// undoBelow brings back what was below a directory, but for what a resource looks after by now.
+// undoBelow brings back what was below a directory, but for what a resource looks after by now. What cannot come back
+// keeps nothing else from it.
 func (t fileType) undoBelow(ctx context.Context, s *Session, title string, b *fileBefore) error {
-	var errs []error
 	managed := s.managed()
 	dir := s.ResolveLinks(b.Path, false)
-	for _, below := range b.Below {
-		if managed[dir+strings.TrimPrefix(below.Path, b.Path)] {
-			continue
+	all := slices.Clone(b.Below)
+	slices.SortFunc(all, func(x, y fileBefore) int { return strings.Compare(x.Path, y.Path) }) // a directory comes first
+	var err error
+	for _, below := range all {
+		if !managed[dir+strings.TrimPrefix(below.Path, b.Path)] {
+			err = alsoGone(err, t.undo(ctx, s, title, &below))
 		}
-		errs = append(errs, t.undo(ctx, s, title, &below))
 	}
-	return errors.Join(errs...)
+	return err
+}
+
+// alsoGone joins the errors of two parts of an undo. It is a gone only when nothing else is wrong.
+func alsoGone(a, b error) error {
+	aText, aOther := AsGone(a)
+	bText, bOther := AsGone(b)
+	switch {
+	case aOther != nil || bOther != nil:
+		return errors.Join(aOther, bOther)
+	case aText == "" || bText == "":
+		return errors.Join(a, b)
+	}
+	return gone{aText + "; " + bText}
 }

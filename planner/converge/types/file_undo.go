@@ -208,14 +208,15 @@ func (t fileType) undo(ctx context.Context, s *Session, title string, b *fileBef
 	// What is below a directory that slipway made returns first: then the directory stays.
 	kind, _, err := look(s, b.Path)
 	first := kind == fileDirectory && (b.Kind == fileDirectory || b.Kind == fileAbsent)
-	if err == nil && first {
+	if err != nil {
+		return err
+	}
+	if first {
 		err = t.undoBelow(ctx, s, title, b)
 	}
-	if err == nil {
-		err = t.undoOne(s, b)
-	}
-	if err == nil && !first && b.Kind == fileDirectory {
-		err = t.undoBelow(ctx, s, title, b)
+	err = alsoGone(err, t.undoOne(s, b))
+	if !first && b.Kind == fileDirectory {
+		err = alsoGone(err, t.undoBelow(ctx, s, title, b))
 	}
 	return err
 }
