@@ -238,6 +238,43 @@ func TestAptUndo(t *testing.T) {
 	}
 }
 
+// A package that is gone is undone, whatever apt says of another one that it could not configure in the same call.
+func TestAptUndoDespiteAnotherPackage(t *testing.T) {
+	z := strings.Replace(stanza("z", ""), "install ok installed", "install ok half-configured", 1)
+	conffiles := "Package: jq\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1\n\n"
+	for _, tt := range []struct {
+		name, after string // the database after the failed call
+		before      packageBefore
+		want        string // the error
+	}{
+		{"gone", z, packageBefore{Install: true}, ""},
+		{"removed, its configuration files were there before", conffiles + z, packageBefore{Install: true, Conffiles: true}, ""},
+		{"still there", stanza("jq", "") + z, packageBefore{Install: true}, "processing package z"},
+		{"not purged", conffiles + z, packageBefore{Install: true}, "processing package z"},
+		{"not removed", stanza("jq", "") + z, packageBefore{Install: true, Conffiles: true}, "processing package z"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			failed := system.Output{Status: 100, Combined: "dpkg: error processing package z (--configure):\n" +
+				"E: Sub-process /usr/bin/dpkg returned an error code (1)\n"}
+			r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Purg jq [1]\n"),
+				"apt-get" + aptOptions + " purge": failed, "apt-get" + aptOptions + " remove": failed}}
+			var s *Session
+			s = aptNode(t, stanza("jq", "")+z, r)
+			effect := nowInstalled(t, &s, tt.after, "")
+			r.effects = map[string]func(){"apt-get" + aptOptions + " purge": effect, "apt-get" + aptOptions + " remove": effect}
+			tt.before.Name, tt.before.Provider = "jq", "apt"
+			text, err := json.Marshal(tt.before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = (packageType{}).Undo(t.Context(), s, "jq", text)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
 // TestAptTakesNoOtherPackage: apt installs what provides a virtual package, which the simulation shows.
 func TestAptTakesNoOtherPackage(t *testing.T) {
 	r := &recorder{answers: map[string]system.Output{
