@@ -374,13 +374,14 @@ func (apt) purge(ctx context.Context, s *Session, keys []string, key string, b p
 	}
 	keepsFiles := func(k string) bool { return b.Conffiles && k == key || slices.Contains(b.CameConffiles, k) }
 	if remove := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !keepsFiles(k) }); len(remove) > 0 {
-		if err := mustRun(ctx, s, aptGet(append([]string{"remove", "--"}, remove...)...)); err != nil {
+		err := mustRun(ctx, s, aptGet(append([]string{"remove", "--"}, remove...)...))
+		if err = unlessGone(s, err, remove, conditionConffiles); err != nil {
 			return err
 		}
 	}
 	keys = slices.DeleteFunc(slices.Clone(keys), keepsFiles)
 	if len(keys) > 0 {
-		if err := aptPurge(ctx, s, keys); err != nil {
+		if err := unlessGone(s, aptPurge(ctx, s, keys), keys, conditionGone); err != nil {
 			return err
 		}
 	}
@@ -391,6 +392,24 @@ func (apt) purge(ctx context.Context, s *Session, keys []string, key string, b p
 	for _, k := range keys {
 		if db.packages[k].condition != conditionGone {
 			return errors.New("apt-get reported success, yet " + k + " is still " + db.state(k).String())
+		}
+	}
+	return nil
+}
+
+// unlessGone returns the error of a call that took packages away, nil when each of them is gone, or in a condition that
+// will do: the error is about another package then, which apt tries to configure in each call.
+func unlessGone(s *Session, failure error, keys []string, or packageCondition) error {
+	if failure == nil {
+		return nil
+	}
+	db, err := readDpkg(s)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	for _, k := range keys {
+		if c := db.packages[k].condition; c != conditionGone && c != or {
+			return failure
 		}
 	}
 	return nil
