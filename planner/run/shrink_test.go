@@ -64,7 +64,9 @@ func (sc scenario) smaller() []scenario {
 		smaller.plan = planFor(smaller.site, phases)
 		smaller.plan.MayFail, smaller.plan.EndAtPause = settings.MayFail, settings.EndAtPause
 		smaller.plan.SetBatches(smaller.site.Groups)
-		out = append(out, smaller)
+		if _, err := Compile(smaller.site, smaller.plan, smaller.settings); err == nil {
+			out = append(out, smaller)
+		}
 	}
 	for i, gone := range sc.site.Groups {
 		s := sc.site
