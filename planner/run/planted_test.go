@@ -49,7 +49,7 @@ var planted = []struct{ name, file, before, after string }{
 		"return c.braked && changed && len(c.batchFailed(c.sound)) > 0"},
 	{"a batch that waits for approval is put back", "batch.go", "	c.rounds = c.rounds[next:]", "	_ = c.rounds[next:]"},
 	{"a snapshot forgets what was changed", "snapshot.go", `, "changed": &c.changed`, ""},
-	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			rounds", "if r.Soak == 0 {\n			rounds"},
+	{"the second health check is left out", "batch.go", "if r.HealthCheck != nil {\n			again", "if r.Soak == 0 {\n			again"},
 	{"a node that is only to be checked is deployed behind the brake", "call.go", "(s.Kind != Check || s.Phase > 0)", "s.Kind != Check"},
 	{"a node that is only to be checked is not", "batch.go", "		if s.Node != \"\" {\n			nodes", "		if s.Node != \"\" && s.Kind != Check {\n			nodes"},
 	{"a batch starts before the one before it is approved", "batch.go", "c.approved >= done ||", "c.approved >= done-1 ||"},
