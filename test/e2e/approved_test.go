@@ -79,4 +79,21 @@ resource "terraform_data" "dependent" {
 	w.assertStatus("deployed")
 	has("second", 4)
 	w.must(w.plan(), 0, "No changes")
+
+	// A canary that fails has nothing left to do but its check: it fails again, and is not offered for approval.
+	four[0].On(t, "touch /run/sick")
+	w.set("approved", 0)
+	w.set("content", "third")
+	w.must(w.apply(), 1, "health check: the command ended with status 1")
+	again := "check again, the health check of 1 node (" + four[0].Name + ") failed in run"
+	for range 2 {
+		w.must(w.plan(), 2, again, "the batch can be approved once its checks succeed")
+		w.must(w.apply(), 1, "batch 1: 0 of 1 node deployed")
+	}
+	four[0].On(t, "rm /run/sick")
+	w.must(w.plan(), 2, again)
+	w.must(w.apply(), 1, `group "all" waits for the approval of batch 1 of 3`, "not rolled out yet")
+	if text := w.plan().out; strings.Contains(text, "check again") {
+		t.Errorf("a node whose check succeeded is checked again:\n%s", text)
+	}
 }
