@@ -48,6 +48,15 @@ func watchIn(t *testing.T, columns int, args ...string) *terminal {
 	if err != nil || failed != nil {
 		t.Fatal(err, failed)
 	}
+	// What the terminal answers after `watch` has ended is not to be seen.
+	modes, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
+	if err == nil {
+		modes.Lflag &^= unix.ECHO
+		err = unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, modes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := &terminal{t, fmt.Sprint(columns), master, vt.NewSafeEmulator(columns, rows), make(chan error, 1)}
 	cmd := New("test", nil, "")
 	cmd.SetIn(slave)

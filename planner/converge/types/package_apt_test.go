@@ -258,8 +258,7 @@ func TestAptUndoDespiteAnotherPackage(t *testing.T) {
 				"E: Sub-process /usr/bin/dpkg returned an error code (1)\n"}
 			r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Purg jq [1]\n"),
 				"apt-get" + aptOptions + " purge": failed, "apt-get" + aptOptions + " remove": failed}}
-			var s *Session
-			s = aptNode(t, stanza("jq", "")+z, r)
+			s := aptNode(t, stanza("jq", "")+z, r)
 			effect := nowInstalled(t, &s, tt.after, "")
 			r.effects = map[string]func(){"apt-get" + aptOptions + " purge": effect, "apt-get" + aptOptions + " remove": effect}
 			tt.before.Name, tt.before.Provider = "jq", "apt"
