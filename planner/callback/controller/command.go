@@ -60,10 +60,14 @@ func (c command) try(ctx context.Context, printed io.Writer) (map[string]any, er
 	}
 	err := waitOrEnd(ctx, cmd, c.Grace)
 	said := func() string {
-		if stderr.wasCut() {
-			return c.atBegin(stderr.String())
+		switch text := stderr.String(); {
+		case stderr.wasCut():
+			return c.atBegin(text)
+		case text == "":
+			return "its standard error is empty"
+		default:
+			return c.text(text)
 		}
-		return c.text(stderr.String())
 	}
 	var exit *exec.ExitError
 	switch {

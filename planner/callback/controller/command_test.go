@@ -80,6 +80,7 @@ func TestCommandFails(t *testing.T) {
 	}{
 		"status": {sh("echo no luck >&2; exit 3", nil),
 			[]string{`command: "/bin/sh" ended with exit status 3: no luck`, "!tries"}},
+		"only output":  {sh("echo done; exit 1", nil), []string{"ended with exit status 1: its standard error is empty"}},
 		"signal":       {sh("kill -9 $$", nil), []string{"signal: killed"}},
 		"tries":        {sh("exit 1", params{"retries": int64(4)}), []string{"exit status 1", "the last of 5 tries"}},
 		"argv is kept": {sh("exit 1 # topsecret", nil), []string{"!topsecret"}},
