@@ -112,7 +112,8 @@ func open(ctx context.Context, file, mode string) (*Store, error) {
 	dsn := url.URL{Scheme: "file", Path: abs, RawQuery: url.Values{
 		"mode":    {mode},
 		"_txlock": {"immediate"},
-		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)"},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTime.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
+			"foreign_keys(ON)"},
 	}.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
@@ -121,10 +122,23 @@ func open(ctx context.Context, file, mode string) (*Store, error) {
 	db.SetMaxOpenConns(1) // SQLite has one writer at a time
 	s := sqliteFile(file)
 	s.db = db
-	if err := db.PingContext(ctx); err != nil {
+	// SQLite lets nobody wait who switches a new file to WAL while others do.
+	err = db.PingContext(ctx)
+	for begin := time.Now(); isBusy(err) && time.Since(begin) < busyTime && ctx.Err() == nil; err = db.PingContext(ctx) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err != nil {
 		return nil, errors.Join(s.failed(err), db.Close())
 	}
 	return s, nil
+}
+
+// busyTime is how long one waits for another one who has the file.
+const busyTime = 10 * time.Second
+
+func isBusy(err error) bool {
+	var failed *sqlite.Error
+	return errors.As(err, &failed) && failed.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // sqliteFile returns a store of a file that is not open.
