@@ -103,7 +103,9 @@ func TestSimulateKeepsTheLimit(t *testing.T) {
 		{"simulate", "limit: {groups: [late], nodes: [c]}", 0, []string{"NOT_STARTED  2      a b", "DEPLOYED     2      c d"}},
 		{"simulate", "limit: {nodes: [x]}", 2, []string{`limit.nodes[0]: there is no node "x"; use one of a, b, c, d`}},
 		{"simulate", "limit: {groups: [wed]}", 2, []string{`limit.groups[0]: there is no group "wed"`}},
-		{"plan", "limit: {groups: [none]}", 0, []string{"limit: the plan covers no node; 4 nodes with work or to be torn down outside of the limit"}},
+		{"plan", "limit: {groups: [none]}", 0, []string{"limit: the plan covers no node, since the groups of the limit have none: name nodes, or groups that have " +
+			"nodes; 4 nodes with work or to be torn down outside of the limit"}},
+		{"plan", "limit: {nodes: [c]}\napproval: end", 0, []string{"limit: the plan covers no node; 3 nodes with work"}}, // c waits
 		{"simulate --only a,c", "limit: {groups: [web]}", 0, []string{"finish: success (exit status 0)", "DEPLOYED     2      a c"}},
 		{"simulate --output json", "limit: {nodes: [b]}", 0, []string{`"status": "limited"`, `"outside": [`}},
 		// Of the batches, as of the groups behind them, waits what the limit names.

@@ -279,6 +279,7 @@ func TestBadInput(t *testing.T) {
 			`--fail ctl11: there is no node "ctl11"; did you mean "ctl1"?`},
 		{[]string{"simulate", siteFile, "--timeout", "ctl1:run"},
 			`--timeout ctl1:run: "run" is not a phase; write prepare, deploy, health_check or restore`},
+		{[]string{"simulate", siteFile, "--fail", "ctl1:restore"}, "node \"ctl1\": restore: the run does not put the node back"},
 		{[]string{"simulate", siteFile, "--outcomes", outcomes}, outcomes +
 			`:1:11: prepare["nobody"]: there is no node "nobody"`},
 		{[]string{"simulate", siteFile, "--outcomes", "none.yaml"}, "none.yaml: no such file"},

@@ -169,6 +169,34 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// That a node is not put back is scripted for one that is: with a failure of its batch.
+func TestRestoreGoesWithAFailure(t *testing.T) {
+	s := example()
+	s.Groups[1].SuccessCriteria = nil
+	s.Groups[1].Rolling = &site.Rolling{MaxParallel: 1, Batches: []string{"2"}, OnFailure: site.OnFailureRollback,
+		HealthCheck: &site.HealthCheck{Command: "works"}}
+	for _, tt := range []struct {
+		outcomes Outcomes
+		refused  string // the node of the only error; empty: there is none
+	}{
+		{Outcomes{Restore: {"cmp1": Failure}}, "cmp1"},
+		{Outcomes{Restore: {"cmp1": Timeout}, Deploy: {"mon1": Failure}}, "cmp1"},
+		{Outcomes{Restore: {"ctl1": Failure}, Deploy: {"ctl1": Failure}}, "ctl1"}, // its group puts nothing back
+		{Outcomes{Restore: {"cmp1": Success}}, ""},                                // as without it
+		{Outcomes{Restore: {"cmp1": Failure}, HealthCheck: {"cmp1": Failure}}, ""},
+		{Outcomes{Restore: {"cmp1": Timeout}, HealthCheck: {"cmp2": Failure}}, ""},
+		{Outcomes{Restore: {"cmp2": Lost}, Deploy: {"cmp2": Failure}}, ""},
+	} {
+		var errs invalid.Errors
+		_, err := New(s, tt.outcomes, time.Time{})
+		if errors.As(err, &errs); tt.refused == "" && err != nil || tt.refused != "" && (len(errs) != 1 ||
+			errs[0].Name != tt.refused || errs[0].Attribute != "restore" ||
+			!strings.HasPrefix(errs[0].Message, "the run does not put the node back")) {
+			t.Errorf("%v: got %v, want an error for %q", tt.outcomes, err, tt.refused)
+		}
+	}
+}
+
 func TestDefaultStrategy(t *testing.T) {
 	run, err := New(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}},
 		Outcomes{Deploy: {"b": Failure}}, time.Time{})

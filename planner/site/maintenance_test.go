@@ -68,11 +68,13 @@ func TestMaintenanceIsValidated(t *testing.T) {
 		{Maintenance{[]string{"Sat"}, "22:00", "04:00", "UTC"}, `maintenance.days[0]: "Sat" is not a day; give mon`},
 		{Maintenance{nil, "22:00", "22:00", "UTC"}, "maintenance.end: is the same as start, so that the maintenance window never opens"},
 		{Maintenance{nil, "24:00", "04:00", "UTC"}, `maintenance.start: "24:00" is not a time of the day`},
+		{Maintenance{nil, "24:00", "24:00", "UTC"}, `maintenance.start: "24:00" is not a time of the day`},
 		{Maintenance{nil, "9:00", "10:00", "UTC"}, `maintenance.start: "9:00" is not a time of the day`},
 		{Maintenance{nil, "22:00", "25:00", "UTC"}, `maintenance.end: "25:00" is not a time of the day`},
 		{Maintenance{nil, "22:00", "04:00", "Europe/Londn"}, `maintenance.timezone: there is no time zone "Europe/Londn"`},
 		{Maintenance{nil, "22:00", "04:00", ""}, `maintenance.timezone: there is no time zone ""`},
 		{Maintenance{nil, "22:00", "04:00", "Local"}, `maintenance.timezone: there is no time zone "Local"`},
+		{Maintenance{nil, "22:00", "04:00", "localtime"}, `maintenance.timezone: there is no time zone "localtime"`},
 	} {
 		errs := Group{Name: "g", Selectors: Selectors{}, Maintenance: &tt.window}.Validate()
 		switch {
