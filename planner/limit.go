@@ -206,8 +206,11 @@ func (p *Plan) warnLimited() (errs invalid.Errors) {
 	}
 	if p.Within != nil {
 		covers := "the plan covers no node"
-		if len(p.Limited) > 0 {
+		switch {
+		case len(p.Limited) > 0:
 			covers = "the plan covers only " + onNodes(slices.Sorted(maps.Keys(p.Limited)))
+		case len(p.Within) == 0:
+			covers += ", since the groups of the limit have none: name nodes, or groups that have nodes"
 		}
 		warn("limit", covers, "outside of the limit", p.Outside)
 	}

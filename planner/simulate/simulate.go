@@ -129,7 +129,8 @@ type Run struct {
 
 // New simulates the first run on a site, at a time: every node of a group has changes, of which a limit of the site
 // leaves those that it names. Groups that are nil are the default strategy. Invalid groups, an outcome or a limit for a
-// node that the site does not have, and a freeze of a site with changes, are a [invalid.Errors] error.
+// node that the site does not have, a restore that fails where the run restores nothing, and a freeze of a site with
+// changes, are a [invalid.Errors] error.
 func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
 		return Run{}, errs
@@ -146,7 +147,10 @@ func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	steps, pauses, report, events := outcomes.play(program, at)
+	steps, restored, pauses, report, events := outcomes.play(program, at)
+	if errs := outcomes.validateRestores(restored); len(errs) > 0 {
+		return Run{}, errs
+	}
 	out := Run{Site: s.Name, Status: Status(report.Status), Steps: []Step{}, Pauses: pauses, Report: report.Report,
 		Events: events}
 	out.hold(plan)
@@ -244,10 +248,11 @@ func changes(s site.Site) (*planner.Plan, error) {
 }
 
 // play runs a program, and returns the steps of its groups as far as they show in commands: who was worked on, and who
-// did not succeed. Sessions end at once, but for soaks and those that do not end in time: theirs passes when nothing
-// else runs, the shortest first.
-func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]map[Phase]*Step, pauses []Pause,
-	report *run.Report, events []run.Command) {
+// did not succeed; and the nodes of which the restore was played. Sessions end at once, but for soaks and those that do
+// not end in time: theirs passes when nothing else runs, the shortest first.
+func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]map[Phase]*Step,
+	restored map[string]bool, pauses []Pause, report *run.Report, events []run.Command) {
+	restored = map[string]bool{}
 	steps = make(map[string]map[Phase]*Step, len(program.Groups))
 	for _, g := range program.Groups {
 		steps[g.Name] = map[Phase]*Step{}
@@ -274,7 +279,7 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 				}
 				ending = append(ending, c)
 			case run.Finish:
-				return steps, pauses, c.Report, events
+				return steps, restored, pauses, c.Report, events
 			case run.Wake:
 				wake = c.Until
 			case run.Pause:
@@ -286,6 +291,7 @@ func (o Outcomes) play(program run.Program, clock time.Time) (steps map[string]m
 				steps[c.Group][Phase(c.Call)].take(c.Node, Timeout)
 			case run.Start:
 				result := o.of(c)
+				restored[c.Node] = restored[c.Node] || c.Session.Kind == run.Rollback
 				if c.ID.Purpose == run.Work && c.Node != "" && c.Session.Kind != run.Rollback {
 					steps[c.Group][Phase(c.Call)].take(c.Node, result)
 				}
@@ -388,6 +394,20 @@ func (o Outcomes) validate(nodes []site.Node) invalid.Errors {
 					Code:    invalid.UnknownNode,
 					Message: "an outcome is given for it, but there is no such node"})
 			}
+		}
+	}
+	errs.Sort()
+	return errs
+}
+
+// validateRestores reports restores that are not to succeed of nodes of which none was played.
+func (o Outcomes) validateRestores(played map[string]bool) (errs invalid.Errors) {
+	for node, result := range o[Restore] {
+		if result != Success && !played[node] {
+			errs = append(errs, invalid.Error{Object: "node", Name: node, Attribute: string(Restore), Code: invalid.BadValue,
+				Message: fmt.Sprintf("the run does not put the node back; let its batch fail as well, by nodes that fail in %s or "+
+					"%s, and give its group rolling.on_failure = %q, or leave it out", Deploy, HealthCheck,
+					site.OnFailureRollback)})
 		}
 	}
 	errs.Sort()

@@ -120,7 +120,7 @@ func (g Group) validateMaintenance() (errs invalid.Errors) {
 		}
 	}
 	start, ok := parseClock(m.Start)
-	if !ok || m.Start == "24:00" {
+	if ok = ok && m.Start != "24:00"; !ok {
 		report("start", "%q is not a time of the day; give one from \"00:00\" to \"23:59\"", m.Start)
 	}
 	end, known := parseClock(m.End)
@@ -131,7 +131,8 @@ func (g Group) validateMaintenance() (errs invalid.Errors) {
 		report("end", "is the same as start, so that the maintenance window never opens; for whole days give "+
 			"start = \"00:00\" and end = \"24:00\"")
 	}
-	if _, err := time.LoadLocation(m.Timezone); err != nil || m.Timezone == "" || m.Timezone == "Local" {
+	own := slices.Contains([]string{"", "Local", "localtime"}, m.Timezone) // another one on each machine
+	if _, err := time.LoadLocation(m.Timezone); err != nil || own {
 		report("timezone", "there is no time zone %q; give a name of the IANA database, such as \"Europe/London\" or \"UTC\"",
 			m.Timezone)
 	}
