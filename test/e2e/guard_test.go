@@ -145,7 +145,7 @@ func TestGuardOfSSH(t *testing.T) {
 		w.set("content", sshdClosed)
 		r := w.apply()
 		n.On(t, "mv /run/systemd/elsewhere /run/systemd/system")
-		w.must(r, 1, "neither systemd nor OpenRC, so nothing could put the change back")
+		w.must(r, 1, "neither systemd nor OpenRC runs, so nothing could put the change back")
 		if got := n.On(t, "cat /etc/ssh/sshd_config.d/50-guarded.conf"); !strings.HasPrefix(got, sshdOpen) {
 			t.Errorf("changed: %s", got)
 		}
