@@ -25,16 +25,23 @@ import (
 // Actions are what Terraform 1.14 can do besides changing resources.
 func Actions() []func() action.Action {
 	return []func() action.Action{
-		func() action.Action { return &checkAction{} },
-		func() action.Action { return &rebootAction{} },
-		func() action.Action { return &unlockAction{} },
+		func() action.Action { return &checkAction{namedAction{name: "check"}} },
+		func() action.Action { return &rebootAction{namedAction{name: "reboot"}} },
+		func() action.Action { return &unlockAction{namedAction{name: "unlock"}} },
 	}
 }
 
-// configuredAction has what the provider shares with its actions.
-type configuredAction struct{ provider ProviderData }
+// namedAction has what all actions have: a name, and what the provider shares with them.
+type namedAction struct {
+	name     string // "check": the type is slipway_check
+	provider ProviderData
+}
 
-func (a *configuredAction) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
+func (a *namedAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_" + a.name
+}
+
+func (a *namedAction) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
 	var ok bool
 	if a.provider, ok = req.ProviderData.(ProviderData); !ok && req.ProviderData != nil {
 		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf(
@@ -48,7 +55,7 @@ func deploymentAttribute() schema.DynamicAttribute {
 }
 
 // site returns the site of the attribute `deployment`.
-func (a *configuredAction) site(ctx context.Context, of attr.Value) (s site.Site, diags diag.Diagnostics) {
+func (a *namedAction) site(ctx context.Context, of attr.Value) (s site.Site, diags diag.Diagnostics) {
 	at := path.Root("deployment")
 	value, err := values.Opened(ctx, of)
 	if err != nil {
@@ -75,29 +82,26 @@ func (a *configuredAction) site(ctx context.Context, of attr.Value) (s site.Site
 }
 
 // settings are what the nodes are reached with.
-func (a *configuredAction) settings(siteName string) engine.Settings {
+func (a *namedAction) settings(siteName string) engine.Settings {
 	return engine.Settings{Connection: a.provider.Connection, Cache: a.provider.Runs.cache(siteName)}
 }
 
-func (a *configuredAction) engine() *engine.Engine {
+func (a *namedAction) engine() *engine.Engine {
 	return a.provider.engine()
 }
 
 // checkAction is slipway_check.
-type checkAction struct{ configuredAction }
-
-func (*checkAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_check"
-}
+type checkAction struct{ namedAction }
 
 func (*checkAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Compares the nodes of a deployment with what is applied on them, and changes nothing. Drift is an error. What the deployment asks for and does not have yet is no drift.",
+		MarkdownDescription: "Compares the nodes of a deployment with what is applied on them, and changes nothing. Drift is an error, and so is what the last run began and did not finish. What the deployment asks for and does not have yet is no drift.",
 		Attributes:          map[string]schema.Attribute{"deployment": deploymentAttribute()},
 	}
 }
 
-// Invoke reports each drifted resource, and is an error when there is one or a node does not answer.
+// Invoke reports each resource that drifted or was not finished, and is an error when there is one or a node does not
+// answer.
 func (a *checkAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	var given types.Dynamic
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("deployment"), &given)...)
@@ -111,16 +115,17 @@ func (a *checkAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	ctx, stop := a.provider.Runs.stoppable(ctx)
 	defer stop()
 	e := a.engine()
-	past, _, found := e.Adopt(ctx, s.Name, engine.State{})
-	resp.Diagnostics.Append(messages(found)...)
+	past, _, adopted := e.Adopt(ctx, s.Name, engine.State{})
+	resp.Diagnostics.Append(messages(adopted)...)
 	looked := e.Check(ctx, past, s, engine.Inspection{Settings: a.settings(s.Name)})
 	resp.Diagnostics.Append(messages(looked.Messages)...)
 	if !looked.Done {
 		resp.Diagnostics.AddError("Drift was not checked", "The warnings say why.")
 		return
 	}
-	lines := make([]string, len(looked.Drift))
-	for i, d := range looked.Drift {
+	found := slices.Concat(looked.Unfinished, looked.Drift)
+	lines := make([]string, len(found))
+	for i, d := range found {
 		change, _, _ := strings.Cut(d.Change, "\n")
 		lines[i] = fmt.Sprintf("node %q: %s: %s", d.Node, d.Resource, change)
 		resp.SendProgress(action.InvokeProgressEvent{Message: lines[i]})
@@ -139,11 +144,7 @@ func (a *checkAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 }
 
 // rebootAction is slipway_reboot.
-type rebootAction struct{ configuredAction }
-
-func (*rebootAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_reboot"
-}
+type rebootAction struct{ namedAction }
 
 func (*rebootAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{
@@ -186,19 +187,15 @@ func (a *rebootAction) Invoke(ctx context.Context, req action.InvokeRequest, res
 		}
 		slices.Sort(m.Nodes)
 	}
-	ctx, cancel := a.provider.Runs.within(ctx, "reboot", time.Duration(len(m.Nodes)+1)*(limit+time.Minute))
-	defer cancel()
+	ctx, end := a.provider.Runs.working(ctx)
+	defer end()
 	resp.Diagnostics.Append(messages(a.engine().Reboot(ctx, s, m.Nodes, limit, a.settings(s.Name), func(node string) {
 		resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf("node %q is back", node)})
 	}))...)
 }
 
 // unlockAction is slipway_unlock.
-type unlockAction struct{ configuredAction }
-
-func (*unlockAction) Metadata(_ context.Context, req action.MetadataRequest, resp *action.MetadataResponse) {
-	resp.TypeName = req.ProviderTypeName + "_unlock"
-}
+type unlockAction struct{ namedAction }
 
 func (*unlockAction) Schema(_ context.Context, _ action.SchemaRequest, resp *action.SchemaResponse) {
 	resp.Schema = schema.Schema{

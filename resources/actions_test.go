@@ -3,6 +3,7 @@ package resources_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +94,20 @@ func TestActions(t *testing.T) {
 	printed, errs = p.invoke("slipway_check", deployment)
 	if line := `node "b": file[/etc/motd]: content`; !strings.Contains(printed, line) || !strings.Contains(errs, line) {
 		t.Errorf("a check finds drift: %q %q", printed, errs)
+	}
+
+	ledger := filepath.Join(folder, "a/var/lib/slipway/ledger.json")
+	text, err := os.ReadFile(ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := regexp.MustCompile(`"digest": *"[0-9a-f]+"`).ReplaceAll(text, []byte(`"digest":""`))
+	if err := os.WriteFile(ledger, begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed, errs = p.invoke("slipway_check", deployment)
+	if line := `node "a": file[/etc/motd]: was begun and not finished`; !strings.Contains(printed, line) || !strings.Contains(errs, line) {
+		t.Errorf("a check finds what is not finished: %q %q", printed, errs)
 	}
 
 	location := journal.Location{Path: journals}

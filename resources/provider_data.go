@@ -164,14 +164,20 @@ func (r *Runs) cache(site string) *engine.Cache {
 	return cache
 }
 
+// working returns a context of what is at work until it is cancelled: GiveUp waits for it, and Stop ends it.
+func (r *Runs) working(ctx context.Context) (context.Context, context.CancelFunc) {
+	r.work.Add(1)
+	ctx, stop := r.stoppable(ctx)
+	return ctx, func() { stop(); r.work.Done() }
+}
+
 // within bounds a run. The run counts as at work until it is cancelled.
 func (r *Runs) within(ctx context.Context, operation string, limit time.Duration) (context.Context,
 	context.CancelFunc) {
-	r.work.Add(1)
-	ctx, stop := r.stoppable(ctx)
+	ctx, end := r.working(ctx)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &engine.TimeLimitError{Setting: "timeouts." + operation,
 		Limit: limit})
-	return ctx, func() { cancel(); stop(); r.work.Done() }
+	return ctx, func() { cancel(); end() }
 }
 
 // replaced is a tainted deployment, as Delete saw it. The Create that follows in the same apply gets no prior state,

@@ -38,7 +38,7 @@ func TestLabReboot(t *testing.T) {
 	}
 	defer func() { _ = store.Close() }()
 	runs, err := store.Runs(t.Context(), 10)
-	if err != nil || len(runs) != 1 || runs[0].Operation != engine.Restart || runs[0].Status != "succeeded" {
+	if err != nil || len(runs) != 1 || runs[0].Operation != engine.Reboot || runs[0].Status != "succeeded" {
 		t.Errorf("the journal has %v, %v", runs, err)
 	}
 }

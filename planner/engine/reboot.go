@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,13 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Restart is the operation of a run that restarts nodes and does nothing else.
-const Restart = "reboot"
+// Reboot is the operation of a run that restarts nodes and does nothing else.
+const Reboot = "reboot"
 
 // Reboot restarts nodes of a site, given by name, one after the other, and waits for each: at most limit, 0 is none
 // besides that of ctx. It takes the lease of the site, so that no run is at work meanwhile. done is called for each
-// node that is back. The first one that fails is the last. On the nodes, nothing is left of it.
+// node that is back. The first one that fails is the last. On the nodes, nothing is left of it. Parts of a second in
+// limit count as a whole one.
 func (e *Engine) Reboot(ctx context.Context, s site.Site, nodes []string, limit time.Duration, how Settings,
 	done func(node string)) (m Messages) {
 	var chosen []site.Node
@@ -41,7 +43,7 @@ func (e *Engine) Reboot(ctx context.Context, s site.Site, nodes []string, limit 
 			"theirs. Give a service of the node a remote task with the action reboot. No node was restarted.")
 		return m
 	}
-	r, m := e.start(ctx, Restart, s.Name, nil)
+	r, m := e.start(ctx, Reboot, s.Name, nil)
 	if m.Failed() {
 		return m
 	}
@@ -59,18 +61,11 @@ func (e *Engine) Reboot(ctx context.Context, s site.Site, nodes []string, limit 
 	if failed != "" {
 		report += "\n" + failed
 		m.fail("A node was not restarted", "%s\nNodes that were restarted before: %s. Those after it were left alone.", failed,
-			orNone(strings.Join(FirstLines(back), ", ")))
+			cmp.Or(strings.Join(FirstLines(back), ", "), "none"))
 	}
 	_ = executor.Close() // every answer that counts has been read
 	m.add(r.finish(ctx, string(status), report))
 	return m
-}
-
-func orNone(list string) string {
-	if list == "" {
-		return "none"
-	}
-	return list
 }
 
 // reboot restarts one node, in a session that ends when it is back, and another one that takes the restart out of the
@@ -78,7 +73,7 @@ func orNone(list string) string {
 func (r *run) reboot(ctx context.Context, executor rollout.Executor, siteName string, n site.Node, limit time.Duration,
 	how Settings) error {
 	restart := resource.Resource{Type: types.RebootType, Title: "action",
-		Parameters: resource.Parameters{"timeout": int64(limit / time.Second)}}
+		Parameters: resource.Parameters{"timeout": int64((limit + time.Second - 1) / time.Second)}}
 	begin := time.Now()
 	event := journal.Event{Kind: journal.TaskStarted, Node: n.Name, Resource: string(restart.ID())}
 	if err := r.Record(ctx, event); err != nil {

@@ -15,16 +15,7 @@ import (
 // more.
 func TestWhatARunWaitsFor(t *testing.T) {
 	t.Parallel()
-	f := journal.Location{Path: t.TempDir()}
-	s, err := f.Open(t.Context(), "lon1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Digest: "d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, w := started(t)
 	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
 	opens := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 	closed := "the maintenance window is closed until " + opens.Format(time.RFC3339)

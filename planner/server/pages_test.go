@@ -115,16 +115,7 @@ func TestGrid(t *testing.T) {
 // window is closed, also to the pages that are open.
 func TestChecksAndSoaksOnThePage(t *testing.T) {
 	t.Parallel()
-	f := journal.Location{Path: t.TempDir()}
-	s, err := f.Open(t.Context(), "lon1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, w := started(t)
 	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
 	record := func(events ...journal.Event) {
 		t.Helper()
@@ -388,4 +379,20 @@ func TestDrawing(t *testing.T) {
 			}
 		}
 	}
+}
+
+// started returns a journal with the run run-1 of the site lon1 at work, and its writer.
+func started(t *testing.T) (journal.Location, *journal.Writer) {
+	t.Helper()
+	at := journal.Location{Path: t.TempDir()}
+	store, err := at.Open(t.Context(), "lon1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Digest: "d"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at, w
 }

@@ -12,16 +12,7 @@ import (
 // counted apart, from the start to the end.
 func TestCountsOfNodes(t *testing.T) {
 	t.Parallel()
-	f := journal.Location{Path: t.TempDir()}
-	s, err := f.Open(t.Context(), "lon1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Digest: "d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, w := started(t)
 	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
 	record := func(events ...journal.Event) {
 		t.Helper()

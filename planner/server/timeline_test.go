@@ -14,16 +14,7 @@ import (
 // for nobody.
 func TestTimelineOfBatches(t *testing.T) {
 	t.Parallel()
-	f := journal.Location{Path: t.TempDir()}
-	s, err := f.Open(t.Context(), "lon1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Digest: "d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, w := started(t)
 	start := time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)
 	record := func(seconds int, group string, e journal.Event) {
 		t.Helper()
@@ -102,18 +93,9 @@ func TestTimelineOfBatches(t *testing.T) {
 // While a run is at work, the timeline says what soaks, and what a group waits for.
 func TestTimelineOfASoak(t *testing.T) {
 	t.Parallel()
-	f := journal.Location{Path: t.TempDir()}
-	s, err := f.Open(t.Context(), "lon1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update", Digest: "d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, w := started(t)
 	ago := func(minutes int) time.Time { return time.Now().Add(time.Duration(-minutes) * time.Minute) }
-	err = w.Record(t.Context(), journal.Event{Kind: journal.RunStarted, Time: ago(10), Output: `{"groups":[{"name":"web","nodes":1},{"name":"db","depends_on":["web"],"nodes":1}]}`},
+	err := w.Record(t.Context(), journal.Event{Kind: journal.RunStarted, Time: ago(10), Output: `{"groups":[{"name":"web","nodes":1},{"name":"db","depends_on":["web"],"nodes":1}]}`},
 		journal.Event{Kind: journal.PhaseStarted, Group: "web", Phase: 1, Message: "batch 1 of 2", Time: ago(8)},
 		journal.Event{Kind: journal.PhaseFinished, Group: "web", Phase: 1, Message: "batch 1 of 2", Time: ago(5)},
 		journal.Event{Kind: journal.Note, Group: "web", Action: journal.Soak, Message: "batch 1 of 2 soaks for 30m0s", Time: ago(5)})
