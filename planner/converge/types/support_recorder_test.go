@@ -36,11 +36,13 @@ func (r *recorder) run(c system.Command) (system.Output, error) {
 			out, best = answer, start
 		}
 	}
-	for start, effect := range r.effects {
-		if strings.HasPrefix(line, start) {
-			effect()
+	effect, longest := func() {}, ""
+	for start, e := range r.effects {
+		if strings.HasPrefix(line, start) && len(start) > len(longest) {
+			effect, longest = e, start
 		}
 	}
+	effect()
 	if out.Combined == "" {
 		out.Combined = string(out.Stdout)
 	}
