@@ -62,7 +62,7 @@ func (b *desiredBuilder) checkCallbacks() {
 		b.errs = append(b.errs, entityError(c.Task, &c.EntityTask, at, code, format, args...))
 	}
 	for _, c := range b.callbacks {
-		slot := slotOf(c.Task.Group)
+		slot := sequence.SlotOf(c.Task.Group)
 		switch g := b.settings[c.group]; {
 		case c.Task.Group == task.Prepare:
 			report(c, ".tag", invalid.BadValue,

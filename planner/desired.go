@@ -146,3 +146,10 @@ func (l *taskList) ruleBetween(later, earlier resource.ID) string {
 	}
 	return ""
 }
+
+// yields reports whether a service leaves the form of a resource to another one that brings it, too. nil: no service
+// does, and unequal forms are an error.
+type yields func(service string) bool
+
+// undecided is for what is deployed: no form counts more than another, and the first one stands for all.
+func undecided(string) bool { return false }

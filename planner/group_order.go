@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 )
 
 // Groups that do not depend on each other may have tasks that do:
@@ -45,7 +46,7 @@ func (d *desired) orderGroups(works []plugin.NodeTask) [][]string {
 func (d *desired) orderByCallbacks(order func(a, b int)) {
 	var groups map[string][]int // service -> groups
 	for _, c := range d.callbacks {
-		if !slotOf(c.Task.Group).Repeats {
+		if !sequence.SlotOf(c.Task.Group).Repeats {
 			continue
 		}
 		if groups == nil {
@@ -62,7 +63,7 @@ func (d *desired) orderByCallbacks(order func(a, b int)) {
 				order(c.group, g)
 			}
 			for _, i := range d.byService[service] {
-				if other := d.callbacks[i]; slotOf(other.Task.Group).Repeats {
+				if other := d.callbacks[i]; sequence.SlotOf(other.Task.Group).Repeats {
 					order(c.group, other.group)
 				}
 			}

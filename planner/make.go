@@ -16,7 +16,7 @@ func Make(s site.Site, applied Applied, drift Drift) (*Plan, invalid.Errors) {
 }
 
 // make is the way from a site to its plan. only selects the tasks of the plan, see [Cache.MakeFor]; nil selects all.
-func (c *Cache) make(s site.Site, applied Applied, drift Drift, only *selection) (*Plan, invalid.Errors) {
+func (c *Cache) makePlan(s site.Site, applied Applied, drift Drift, only *selection) (*Plan, invalid.Errors) {
 	var includes func(task.Task) bool
 	var yields yields
 	if only != nil {
@@ -126,7 +126,7 @@ func (c *Cache) refined() *refine.Memo {
 
 // Make is [Make].
 func (c *Cache) Make(s site.Site, applied Applied, drift Drift) (*Plan, invalid.Errors) {
-	return c.make(s, applied, drift, nil)
+	return c.makePlan(s, applied, drift, nil)
 }
 
 // Desired is [Desired].
@@ -148,4 +148,12 @@ func (c *Cache) Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 		out[node] = tasks
 	}
 	return out, errs
+}
+
+// MakeFor is [Make] for some services only: the plan holds the tasks of these services, with the removal of what they
+// owned before, and leaves everything else to the next plan. What they share with others stays as it is, see
+// [Plan.Stays]; of unequal forms that of the others counts. Nodes that left the site, and actions of plugins, belong to
+// no service.
+func (c *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, before Owners) (*Plan, invalid.Errors) {
+	return c.makePlan(s, applied, nil, &selection{services, before})
 }

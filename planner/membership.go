@@ -132,15 +132,6 @@ func (m *membership) warnNoGroup(applied Applied) (errs invalid.Errors) {
 	return errs
 }
 
-func slotOf(g task.Group) sequence.Slot {
-	slots := sequence.Slots()
-	i := slices.IndexFunc(slots, func(s sequence.Slot) bool { return s.Group == g })
-	if i < 0 {
-		return sequence.Slot{Group: g}
-	}
-	return slots[i]
-}
-
 // position numbers the task groups of a run: tasks of a lower position end before those of a higher one start. group
 // counts only for task groups that repeat.
 func (m *membership) position(g task.Group, group int) int {
@@ -160,8 +151,14 @@ func (m *membership) position(g task.Group, group int) int {
 
 // describePosition names a task group, and the deployment group when the task group repeats.
 func (m *membership) describePosition(g task.Group, group int) string {
-	if !slotOf(g).Repeats || len(m.groups) == 1 {
+	if !sequence.SlotOf(g).Repeats || len(m.groups) == 1 {
 		return fmt.Sprintf("the task group %s", g)
 	}
 	return fmt.Sprintf("the task group %s of the group %q", g, m.groups[group].Name)
+}
+
+// checks reports whether the group that works on a node has a health check.
+func (m *membership) checks(node string) bool {
+	r := m.settings[m.owner[node]].Rolling
+	return r != nil && r.HealthCheck != nil
 }

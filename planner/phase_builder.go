@@ -78,7 +78,7 @@ func (w *phaseBuilder) addNode(n nodeChanges) {
 // keyOf returns the key of a task group within a deployment group. Only task groups that repeat for each deployment
 // group keep its name.
 func (w *phaseBuilder) keyOf(in task.Group, group string) sequence.Key {
-	if !slotOf(in).Repeats {
+	if !sequence.SlotOf(in).Repeats {
 		group = ""
 	}
 	return sequence.Key{TaskGroup: in, Group: group}
@@ -191,8 +191,20 @@ func (w *phaseBuilder) acrossGroups(runs map[int][]task.Task) []task.Task {
 
 // groupNameOf returns the name of the group in which a callback runs; empty when its task group does not repeat.
 func (m *membership) groupNameOf(c callback) string {
-	if !slotOf(c.Task.Group).Repeats {
+	if !sequence.SlotOf(c.Task.Group).Repeats {
 		return ""
 	}
 	return m.groups[c.group].Name
+}
+
+// postponesCallback reports whether a callback of a whole service waits because its group does, or tasks of its
+// service, which is among later then.
+func (w *phaseBuilder) postponesCallback(c callback, later map[string]bool) bool {
+	switch {
+	case w.held == nil:
+		return false
+	case !sequence.SlotOf(c.Task.Group).Repeats:
+		return c.Task.Group == task.PostCluster
+	}
+	return w.held[c.group] || later[c.Task.Service]
 }

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -145,3 +146,34 @@ func watched(digest string) bool { return strings.HasPrefix(digest, resource.Wat
 
 // isAction reports whether a type is that of an action, not of a configuration resource.
 func isAction(typ string) bool { return slices.Contains(plugin.Types(), typ) }
+
+// Hold is a group of which nodes wait until a batch is approved.
+type Hold struct {
+	Group string
+	Batch int // after which it waits, from 1; 0: it waits for a group that it depends on
+	Of    int // how many batches the group has
+}
+
+// Stay is a resource that services which are deployed again share with others, so that it stays as it is.
+type Stay struct {
+	Node     string
+	Resource resource.ID
+	Services []string // that are deployed again and want it in another form, or not any more; sorted
+	Others   []string // that bring it, too; sorted
+}
+
+func (s Stay) String() string {
+	return fmt.Sprintf("node %q: %s stays as it is for %s, deployed again without %s, which brings it, too", s.Node,
+		s.Resource, list(s.Services), list(s.Others))
+}
+
+// nodeNames returns the nodes of a phase, sorted. A callback of a whole service has none.
+func (ph Phase) nodeNames() []string {
+	var nodes []string
+	for _, t := range ph.Tasks {
+		if t.Node != "" && (len(nodes) == 0 || nodes[len(nodes)-1] != t.Node) {
+			nodes = append(nodes, t.Node)
+		}
+	}
+	return nodes
+}

@@ -19,13 +19,6 @@ import (
 // them own. Unequal ones are an error, but for what is deployed already: a rollback brings back what one of them had,
 // and the others still have theirs. Then the form of those that are not rolled back counts.
 
-// yields reports whether a service leaves the form of a resource to another one that brings it, too. nil: no service
-// does, and unequal forms are an error.
-type yields func(service string) bool
-
-// undecided is for what is deployed: no form counts more than another, and the first one stands for all.
-func undecided(string) bool { return false }
-
 // share merges the tasks of a node about the same resource. tasks are those of load after overrides. Where they are not
 // equal, the merged task is that of the first service, or of the first that does not yield, and its resource is among
 // disputed.
@@ -147,56 +140,6 @@ func orNone(names []string) string {
 		return "nothing"
 	}
 	return list(names)
-}
-
-// Stay is a resource that services which are deployed again share with others, so that it stays as it is.
-type Stay struct {
-	Node     string
-	Resource resource.ID
-	Services []string // that are deployed again and want it in another form, or not any more; sorted
-	Others   []string // that bring it, too; sorted
-}
-
-func (s Stay) String() string {
-	return fmt.Sprintf("node %q: %s stays as it is for %s, deployed again without %s, which brings it, too", s.Node,
-		s.Resource, list(s.Services), list(s.Others))
-}
-
-// selection is the services of a plan for some services only, and the owners before it.
-type selection struct {
-	services map[string]bool
-	before   Owners
-}
-
-func (s *selection) has(service string) bool    { return s.services[service] }
-func (s *selection) hasNot(service string) bool { return !s.services[service] }
-
-// includes reports whether a task is one of the selected services. One that others own, too, is not, unless it removes
-// what nobody wants any more.
-func (s *selection) includes(t task.Task) bool {
-	owners := s.before.of(t)
-	if t.Action == task.Remove {
-		return slices.ContainsFunc(owners, s.has)
-	}
-	return len(owners) > 0 && !slices.ContainsFunc(owners, s.hasNot)
-}
-
-// stays returns what the selected services would change, and others keep.
-func (s *selection) stays(d *desired) (out []Stay) {
-	for _, node := range slices.Sorted(maps.Keys(d.wanted)) {
-		l := d.wanted[node]
-		for i, t := range l.tasks {
-			id, owners := l.ids[i], t.Owners()
-			others := slices.DeleteFunc(slices.Clone(owners), s.has)
-			concerned := slices.DeleteFunc(slices.Clone(s.before[node][id]), func(name string) bool {
-				return s.hasNot(name) || !l.disputed[id] && t.OwnedBy(name)
-			})
-			if len(others) > 0 && len(concerned) > 0 {
-				out = append(out, Stay{node, id, concerned, others})
-			}
-		}
-	}
-	return out
 }
 
 // parameterDifferences says which parameters of two forms of a resource differ, with both values where they may be

@@ -154,17 +154,6 @@ func (p *Plan) LeaveOutBatches(open func(Group) bool) {
 	}
 }
 
-// InBatches returns the nodes on which a group has tasks that are done batch by batch, sorted.
-func (p *Plan) InBatches(group string) []string {
-	var nodes []string
-	for _, phase := range p.Phases {
-		if phase.Group == group && phase.inBatches() {
-			nodes = append(nodes, phase.nodeNames()...)
-		}
-	}
-	return distinct(nodes)
-}
-
 // TornDown returns the nodes that the plan tears down, sorted: those that left the site, and those that left every
 // group.
 func (p *Plan) TornDown() []string {
@@ -184,17 +173,6 @@ func (p *Plan) ChangedNodes() []string {
 		nodes = append(nodes, phase.nodeNames()...)
 	}
 	return distinct(nodes)
-}
-
-// nodeNames returns the nodes of a phase, sorted. A callback of a whole service has none.
-func (ph Phase) nodeNames() []string {
-	var nodes []string
-	for _, t := range ph.Tasks {
-		if t.Node != "" && (len(nodes) == 0 || nodes[len(nodes)-1] != t.Node) {
-			nodes = append(nodes, t.Node)
-		}
-	}
-	return nodes
 }
 
 // among returns those of the given nodes, which must be sorted, on which the phase does something.
@@ -226,7 +204,7 @@ func (ph Phase) ordered(g Group) []string {
 func (ph Phase) describe(g Group, departed []string) string {
 	var parts []string
 	if ph.Group != "" {
-		parts = append(parts, g.title())
+		parts = append(parts, g.stepTitle())
 	}
 	if first := ph.Tasks[0]; ph.inBatches() && len(g.Batches) > 1 {
 		switch {
@@ -258,7 +236,7 @@ func (ph Phase) describe(g Group, departed []string) string {
 		text := fmt.Sprintf("unlock %s (%s), left locked by an earlier run", count(len(nodes), "node"), list(nodes))
 		return strings.Join(append(parts, string(ph.TaskGroup), text), ": ")
 	case first.Action == task.HealthCheck:
-		return strings.Join(append(parts, string(ph.TaskGroup), ph.checks()), ": ")
+		return strings.Join(append(parts, string(ph.TaskGroup), ph.describeChecks()), ": ")
 	case first.Kind == task.Remote:
 		return strings.Join(append(parts, string(ph.TaskGroup), ph.remote()), ": ")
 	case first.Kind == task.Callback:

@@ -174,10 +174,6 @@ func (b *desiredBuilder) unserved(k *nodeSet) (nodes []string) {
 	return nodes
 }
 
-func noServices(f *resource.Facts) bool {
-	return f != nil && f.ServiceProvider == resource.NoServiceProvider
-}
-
 // unguarded returns an error for each task with guard: what it says of a node where nothing can be guarded.
 func unguarded(tasks []task.Task, why string) (errs invalid.Errors) {
 	for i := range tasks {

@@ -76,9 +76,9 @@ func (d *desired) rendered(t task.Task, n site.Node) (task.Task, invalid.Errors)
 	template := t.Resource.Parameters[schema.Template]
 	r, errs := d.templates.Render(t.Resource, d.site, n)
 	if len(errs) > 0 {
-		object, name, attribute := d.overrides.Giver(t, schema.Template)
+		giver, name, attribute := d.overrides.Giver(t, schema.Template)
 		for i := range errs {
-			errs[i].Object, errs[i].Name, errs[i].Attribute = object, name, attribute
+			errs[i].Object, errs[i].Name, errs[i].Attribute = giver, name, attribute
 			errs[i].Message, errs[i].Line, errs[i].Column = errs[i].Text(), 0, 0
 		}
 		t.Digest = ""
@@ -142,3 +142,7 @@ func (d *desired) withFacts(t task.Task, found *resource.Facts) (task.Task, erro
 // ErrNoFacts says that a task depends on facts of a node that has not said them in the run: its template reads them, or
 // the node has guarded resources.
 var ErrNoFacts = errors.New("it depends on facts of the node, which has not said them")
+
+func noServices(f *resource.Facts) bool {
+	return f != nil && f.ServiceProvider == resource.NoServiceProvider
+}

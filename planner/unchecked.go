@@ -11,12 +11,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// checks reports whether the group that works on a node has a health check.
-func (m *membership) checks(node string) bool {
-	r := m.settings[m.owner[node]].Rolling
-	return r != nil && r.HealthCheck != nil
-}
-
 // warnUnchecked warns of the nodes of each group that an earlier run left unchecked: those whose check failed, and
 // those on which nothing is left to do but the check.
 func (c *changes) warnUnchecked() (errs invalid.Errors) {
@@ -40,8 +34,8 @@ func (c *changes) warnUnchecked() (errs invalid.Errors) {
 	return errs
 }
 
-// checks describes which nodes are only checked, and why.
-func (ph Phase) checks() string {
+// describeChecks describes which nodes are only checked, and why.
+func (ph Phase) describeChecks() string {
 	nodes := map[string][]string{}
 	for _, t := range ph.Tasks {
 		nodes[t.Left] = append(nodes[t.Left], t.Node)

@@ -32,6 +32,14 @@ var slots = []Slot{
 // Slots returns the task groups in the order of a run.
 func Slots() []Slot { return slices.Clone(slots) }
 
+// SlotOf returns the slot of a task group. One that no run has neither repeats nor is locked.
+func SlotOf(g task.Group) Slot {
+	if place, known := groupPlace[g]; known {
+		return slots[place]
+	}
+	return Slot{Group: g}
+}
+
 // groupPlace is the index of each task group in the order of a run.
 var groupPlace = func() map[task.Group]int {
 	out := make(map[task.Group]int, len(slots))
