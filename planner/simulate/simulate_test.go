@@ -197,6 +197,36 @@ func TestRestoreGoesWithAFailure(t *testing.T) {
 	}
 }
 
+// A health check can fail only on a node of a group that has one.
+func TestHealthCheckNeedsOne(t *testing.T) {
+	s := example()
+	s.Nodes = append(s.Nodes, site.Node{Name: "alone"})
+	s.Groups[1].Rolling = &site.Rolling{MaxParallel: 1, HealthCheck: &site.HealthCheck{Command: "works"}}
+	s.Groups[2].Rolling = &site.Rolling{MaxParallel: 1}
+	for _, tt := range []struct {
+		outcomes Outcomes
+		refused  []string
+	}{
+		{Outcomes{HealthCheck: {"mon1": Failure, "cmp1": Failure, "ctl1": Timeout}}, []string{"ctl1", "mon1"}},
+		{Outcomes{HealthCheck: {"alone": LostOnce}}, []string{"alone"}},
+		{Outcomes{HealthCheck: {"mon1": Success}}, nil},                            // as without it
+		{Outcomes{HealthCheck: {"cmp1": Failure}, Deploy: {"cmp1": Failure}}, nil}, // it is not played then
+	} {
+		var errs invalid.Errors
+		_, err := New(s, tt.outcomes, time.Time{})
+		if errors.As(err, &errs); len(errs) != len(tt.refused) || len(errs) == 0 && err != nil {
+			t.Errorf("%v: got %v, want errors for %q", tt.outcomes, err, tt.refused)
+			continue
+		}
+		for i, e := range errs {
+			if e.Name != tt.refused[i] || e.Attribute != "health_check" ||
+				!strings.Contains(e.Message, "no group of the node has rolling.health_check") {
+				t.Errorf("%v: %v", tt.outcomes, e)
+			}
+		}
+	}
+}
+
 func TestDefaultStrategy(t *testing.T) {
 	run, err := New(site.Site{Name: "s", Nodes: []site.Node{{Name: "a"}, {Name: "b"}}},
 		Outcomes{Deploy: {"b": Failure}}, time.Time{})
