@@ -129,8 +129,8 @@ type Run struct {
 
 // New simulates the first run on a site, at a time: every node of a group has changes, of which a limit of the site
 // leaves those that it names. Groups that are nil are the default strategy. Invalid groups, an outcome or a limit for a
-// node that the site does not have, a restore that fails where the run restores nothing, and a freeze of a site with
-// changes, are a [invalid.Errors] error.
+// node that the site does not have, a health check that fails on a node without one, a restore that fails where the run
+// restores nothing, and a freeze of a site with changes, are a [invalid.Errors] error.
 func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if errs := outcomes.validate(s.Nodes); len(errs) > 0 {
 		return Run{}, errs
@@ -142,6 +142,9 @@ func New(s site.Site, outcomes Outcomes, at time.Time) (Run, error) {
 	if s.Freeze != "" && slices.ContainsFunc(plan.Phases, func(p planner.Phase) bool { return len(p.Tasks) > 0 }) {
 		return Run{}, invalid.Errors{{Object: "deployment", Name: s.Name, Attribute: "freeze", Code: invalid.Frozen,
 			Message: fmt.Sprintf("is %q, so a run does nothing; take it away to see what a run does without it", s.Freeze)}}
+	}
+	if errs := outcomes.validateChecks(s, plan); len(errs) > 0 {
+		return Run{}, errs
 	}
 	program, err := run.Compile(s, plan, run.Settings{Windows: site.Windows(s.Groups, at), EndAtPause: plan.EndAtPause})
 	if err != nil {
@@ -394,6 +397,29 @@ func (o Outcomes) validate(nodes []site.Node) invalid.Errors {
 					Code:    invalid.UnknownNode,
 					Message: "an outcome is given for it, but there is no such node"})
 			}
+		}
+	}
+	errs.Sort()
+	return errs
+}
+
+// validateChecks reports health checks that are not to succeed of nodes of which no group has one.
+func (o Outcomes) validateChecks(s site.Site, p *planner.Plan) (errs invalid.Errors) {
+	checked := map[string]bool{}
+	for _, g := range p.Groups {
+		at := slices.IndexFunc(s.Groups, func(s site.Group) bool { return s.Name == g.Name })
+		if at < 0 || s.Groups[at].Rolling == nil || s.Groups[at].Rolling.HealthCheck == nil {
+			continue
+		}
+		for _, node := range g.Members {
+			checked[node] = true
+		}
+	}
+	for node, result := range o[HealthCheck] {
+		if result != Success && !checked[node] {
+			errs = append(errs, invalid.Error{Object: "node", Name: node, Attribute: string(HealthCheck),
+				Code: invalid.BadValue, Message: fmt.Sprintf("no group of the node has rolling.health_check; give its group one, "+
+					"let the node fail in %s instead, or leave it out", Deploy)})
 		}
 	}
 	errs.Sort()
