@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -13,6 +15,26 @@ import (
 // The plan shares parameter values with s.
 func Make(s site.Site, applied Applied, drift Drift) (*Plan, invalid.Errors) {
 	return (*Cache)(nil).Make(s, applied, drift)
+}
+
+// Validate reports everything that is wrong with a site, as the plan of its first run does, and its warnings. A node of
+// its limit that it does not have is a warning: something may be applied there.
+func Validate(s site.Site) (errs invalid.Errors) {
+	applied := Applied{}
+	if s.Limit != nil {
+		nodes := s
+		nodes.Limit = &site.Limit{Nodes: s.Limit.Nodes}
+		_, errs = WithinLimit(nodes, nil, nil)
+		for i := range errs {
+			errs[i].Warning = true
+			errs[i].Message += "; a plan refuses it, unless something is applied there"
+		}
+		for _, name := range s.Limit.Nodes {
+			applied[name] = nil
+		}
+	}
+	_, found := Make(s, applied, nil)
+	return append(errs, slices.DeleteFunc(found, func(e invalid.Error) bool { return e.Code == invalid.Limited })...)
 }
 
 // make is the way from a site to its plan. only selects the tasks of the plan, see [Cache.MakeFor]; nil selects all.

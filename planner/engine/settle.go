@@ -13,11 +13,11 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Validate returns everything that is wrong with a site, as the plan of a first run would find. It asks no node.
+// Validate returns everything that is wrong with a site, as the plan of a first run would find. It asks no node. What
+// depends on what is applied is a warning: a limit may name a node that left the site.
 func Validate(s site.Site) invalid.Errors {
 	_, deployed, errs := planServices(s)
-	_, more := planner.Desired(deployed)
-	return errs.Join(more)
+	return errs.Join(planner.Validate(deployed))
 }
 
 // Guarded returns the configuration resources with guard that a first run of a site changes, with their nodes, sorted.
