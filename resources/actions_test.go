@@ -1,6 +1,7 @@
 package resources_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -108,6 +109,19 @@ func TestActions(t *testing.T) {
 	printed, errs = p.invoke("slipway_check", deployment)
 	if line := `node "a": file[/etc/motd]: was begun and not finished`; !strings.Contains(printed, line) || !strings.Contains(errs, line) {
 		t.Errorf("a check finds what is not finished: %q %q", printed, errs)
+	}
+
+	locked := bytes.Replace(text, []byte("{"), []byte(`{"locked":{"lon1":{"run":"0190a000","unlock":"undrain"}},`), 1)
+	if err := os.WriteFile(ledger, locked, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed, errs = p.invoke("slipway_check", deployment)
+	if line := `node "a": lock[node]: the run 0190a000 has left the node locked; the next apply unlocks it`; !strings.Contains(printed, line) ||
+		!strings.Contains(errs, line) {
+		t.Errorf("a check finds a node that is left locked: %q %q", printed, errs)
+	}
+	if err := os.WriteFile(ledger, text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 
 	location := journal.Location{Path: journals}

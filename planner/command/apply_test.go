@@ -149,6 +149,14 @@ func TestApplyCheckDestroy(t *testing.T) {
 	s.expect(0, `deployed`, "", "apply", "--yes", site)
 	s.expect(0, `no drift`, "", "check", site)
 
+	ledger, err := os.ReadFile(s.path("b", "var/lib/slipway/ledger.json"))
+	s.must(err)
+	locked := strings.Replace(string(ledger), "{", `{"locked":{"lon1":{"run":"0190a000","unlock":"undrain"}},`, 1)
+	s.must(os.WriteFile(s.path("b", "var/lib/slipway/ledger.json"), []byte(locked), 0o600))
+	s.expect(statusDrift, `b +lock\[node\] +the run 0190a000 has left the node locked; the next apply unlocks it`, "", "check", site)
+	s.must(os.WriteFile(s.path("b", "var/lib/slipway/ledger.json"), ledger, 0o600))
+	s.expect(0, `no drift`, "", "check", site)
+
 	s.must(os.Rename(s.path("b"), s.path("away")))
 	s.must(os.WriteFile(s.path("b"), nil, 0o600))
 	s.expect(statusFailed, `1 of 2 nodes could not be checked(?s:.*)no drift on 1 of 2 nodes, those`, "", "check", site)
