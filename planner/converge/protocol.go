@@ -265,8 +265,9 @@ type Summary struct {
 	// Ledger is what the site has applied on the node now: id -> digest; an entry that was started and not finished, or
 	// notified and not refreshed, has digest "".
 	Ledger map[resource.ID]string `json:"ledger"`
-	// Locked says that the lock window that a run of the site opened on the node is open.
-	Locked bool `json:"locked,omitempty"`
+	// Locked says that the lock window that a run of the site opened on the node is open, LockedBy which run that is.
+	Locked   bool   `json:"locked,omitempty"`
+	LockedBy string `json:"locked_by,omitempty"`
 	// Unchecked is the run whose changes no health check has followed that succeeded; empty: there is none.
 	Unchecked string `json:"unchecked,omitempty"`
 	// Guard is the guard of the site that is armed or, in mode Confirm, was confirmed. What it covers has an empty digest

@@ -67,8 +67,8 @@ func runWith(
 		if p, there := x.ledger.PutBacks[c.Site]; there {
 			summary.PutBack = &p
 		}
-		_, locked := x.held()
-		summary.Locked = locked || x.abandoned
+		held, locked := x.held()
+		summary.Locked, summary.LockedBy = locked || x.abandoned, held.Run
 		summary.Unchecked = x.ledger.Unchecked[c.Site]
 	}
 	return summary

@@ -154,7 +154,7 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 	for node, resources := range out.State.Applied {
 		for id, digest := range resources {
 			if digest == "" {
-				out.Unfinished = append(out.Unfinished, DriftItem{Node: node, Resource: id, Change: "was begun and not finished"})
+				out.Unfinished = append(out.Unfinished, DriftItem{node, id, unfinished(id, found[node].LockedBy)})
 			}
 		}
 	}
@@ -191,6 +191,23 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 		out.warn("The check is not in the journal", "%v", err)
 	}
 	return out
+}
+
+// unfinished says in which state a run left a resource, or the node itself where id is a mark. lockedBy is the run that
+// left the node locked, as far as the node said it.
+func unfinished(id resource.ID, lockedBy string) string {
+	switch id {
+	case task.LeftLocked:
+		by := "an earlier run"
+		if lockedBy != "" {
+			by = "the run " + lockedBy
+		}
+		return by + " has left the node locked; the next apply unlocks it"
+	case task.UnknownLedger:
+		return "what a run left on the node is not known: it could not be read since; the next apply that reaches it finds out"
+	default:
+		return "was begun and not finished"
+	}
 }
 
 // noSite is the site of a manifest that is about no site: no user can give a site this name.

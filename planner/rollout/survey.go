@@ -27,7 +27,8 @@ type NodeSurvey struct {
 	Identity converge.Identity // which machine it is, as far as it answered
 	// what the site has applied on the node; with task.LeftLocked when it is left locked, with task.Unchecked when no
 	// health check followed
-	Ledger map[resource.ID]string
+	Ledger   map[resource.ID]string
+	LockedBy string // the run that left the node locked; empty when none did
 	// Guard says what was put back there, or is about to be; empty when nothing is.
 	Guard string
 }
@@ -137,7 +138,7 @@ func checkNode(ctx context.Context, e Executor, n site.Node, c converge.Manifest
 		}
 		return NodeSurvey{Reachable: reachable, Error: err, Identity: summary.Identity}
 	}
-	survey := NodeSurvey{Reachable: true, Identity: summary.Identity,
+	survey := NodeSurvey{Reachable: true, Identity: summary.Identity, LockedBy: summary.LockedBy,
 		Ledger: planner.WithUnchecked(withLock(summary.Ledger, summary.Locked), summary.Unchecked)}
 	switch p := summary.PutBack; {
 	case summary.Guard != "":
