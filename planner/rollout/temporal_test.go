@@ -98,6 +98,34 @@ func TestEndsOfShortSessionsComeWithSteps(t *testing.T) {
 	})
 }
 
+// TestSessionsThatEndTogetherComeWithOneStep checks that a step waits for more ends as long as they come: a step costs the
+// server more than a session that waits for it.
+func TestSessionsThatEndTogetherComeWithOneStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const parallel, rounds = 10, 12
+		s, nodes := site.Site{Name: "lon1"}, newFaulty()
+		for i := range parallel * rounds {
+			n := fmt.Sprintf("n%03d", i)
+			s.Nodes = append(s.Nodes, site.Node{Name: n})
+			pause := time.Duration(20+i%parallel*15) * time.Millisecond
+			nodes.slow[at{n, preparing}], nodes.slow[at{n, deploying}] = pause, pause
+		}
+		p, err := plan(s, nil, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var saved saves
+		report, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: nodes, Recorder: &diary{}, RunID: "r1",
+			Keep: saved.keep, Drive: onTemporal(), Parallelism: parallel, Now: time.Now, Machines: rollout.NewMachines(nil)})
+		if err != nil || report.Status != rollout.StatusSucceeded {
+			t.Fatalf("the run ended as %q, error %v", report.Status, err)
+		}
+		if steps := len(saved); steps > 2*rounds+6 {
+			t.Errorf("%d sessions took %d steps, want one for each %d of them", len(nodes.sessions), steps, parallel)
+		}
+	})
+}
+
 // TestACallbackOfALostStepIsNotCalledAgain checks that a process that goes on with a run counts a callback as begun
 // that the process before started in a step of which only the journal has a trace.
 func TestACallbackOfALostStepIsNotCalledAgain(t *testing.T) {
