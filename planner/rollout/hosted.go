@@ -248,7 +248,9 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 }
 
 const (
-	moreEnds = 10 * time.Millisecond  // for which a step waits after a first end
+	// moreEnds is for how long a step waits for the next end after one: a shard of the server dispatches 20 tasks a second,
+	// two for each step, so that a step for each end would take longer than many sessions.
+	moreEnds = 30 * time.Millisecond
 	nextStep = 250 * time.Millisecond // for which ends that come after an answer with ends are kept for the next step
 )
 
@@ -257,13 +259,13 @@ func (h *Hosted) wait(limit time.Duration) {
 	h.waiting = true
 	defer func() { h.waiting = false }()
 	h.notify()
-	timer := time.NewTimer(limit)
+	over, timer := time.Now().Add(limit), time.NewTimer(limit)
 	defer timer.Stop()
-	ended := false
+	ended := 0
 	for h.end == nil && h.awaited() {
-		if len(h.due) > 0 && !ended {
-			ended = true
-			timer.Reset(moreEnds)
+		if len(h.due) > ended {
+			ended = len(h.due)
+			timer.Reset(min(moreEnds, time.Until(over)))
 		}
 		if !h.pause(timer.C) {
 			return
