@@ -378,3 +378,29 @@ func TestPrune(t *testing.T) {
 		finish(t, active)
 	})
 }
+
+// TestConnectionsAreKept checks that a store does not connect anew for each burst of calls: a connection costs the
+// server a process.
+func TestConnectionsAreKept(t *testing.T) {
+	c, err := cluster()
+	if err != nil {
+		postgrestest.Skip(t, err)
+	}
+	s := openSite(t, Location{URL: c.URL(t)})
+	var all []*sql.Conn
+	for range connectionsLimit {
+		conn, err := s.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, conn)
+	}
+	for _, conn := range all {
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.db.Stats().OpenConnections; got != connectionsLimit {
+		t.Errorf("%d connections are left of %d", got, connectionsLimit)
+	}
+}
