@@ -139,6 +139,7 @@ const (
 	identifierLimit  = 63 // bytes of a name in PostgreSQL; longer ones are cut silently
 	connectTime      = 10 * time.Second
 	connectionsLimit = 4 // of a store: one for the run, the others for readers
+	connectionIdle   = time.Minute
 )
 
 // postgresDatabase is a schema in a database that several machines use. The one clock is that of the server.
@@ -210,6 +211,8 @@ func openPostgres(ctx context.Context, l Location, site string, ready func(*Stor
 		config.RuntimeParams["search_path"] = pgx.Identifier{database.schema}.Sanitize()
 		s.db = stdlib.OpenDB(*config)
 		s.db.SetMaxOpenConns(connectionsLimit)
+		s.db.SetMaxIdleConns(connectionsLimit)
+		s.db.SetConnMaxIdleTime(connectionIdle)
 		if err = ready(s, ctx); err == nil {
 			return s, nil
 		}
