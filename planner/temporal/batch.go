@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,7 +24,7 @@ import (
 // one content, that of who came first:
 //
 //	slot     what is to be done; without a session it closes the batch, which both may do
-//	begun    of a session: the batch that runs it. No other one does, whatever became of it
+//	begun    of a session: the batch that runs it. No other one does, whatever became of it; without a batch, none does
 //	stop     the session is given up
 //	result   what came of it
 //
@@ -46,6 +47,34 @@ func (s inBatch) result() string { return fmt.Sprintf("result %s %d", s.Batch, s
 
 // begunName is the name of what says which batch runs a session.
 func begunName(session string) string { return "begun " + session }
+
+// name gives a name a content in the journal, and reports whether it counts.
+func (in convergeInput) name(ctx context.Context, store *journal.Store, name string, content any) (bool, error) {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return false, err
+	}
+	count, err := store.Name(ctx, in.Run, journal.Named{Name: name, Blob: journal.Blob{Zone: in.Zone, Content: text}})
+	return err == nil && count[0], err
+}
+
+// begin lets a batch begin a session, and returns which one does: the first that asked. The empty one keeps the session
+// from every batch.
+func (in convergeInput) begin(ctx context.Context, store *journal.Store, session string, at inBatch) (begun inBatch,
+	err error) {
+	first, err := in.name(ctx, store, begunName(session), at)
+	if err != nil || first {
+		return at, err
+	}
+	found, err := store.Named(ctx, in.Run, begunName(session))
+	if err == nil {
+		err = resource.Decode(found[begunName(session)], &begun)
+	}
+	return begun, err
+}
+
+// errNotBegun is the end of a session that was given up before a batch began it.
+var errNotBegun = errors.New("no worker had begun it when it was given up")
 
 // slot is the content of a slot.
 type slot struct {
@@ -245,7 +274,7 @@ func (l *lane) step(ctx context.Context) (came bool, err error) {
 	var over []*sent
 	var names []string
 	var stops []journal.Named
-	stopping := map[*sent]bool{}
+	var stopping []*sent
 	for s := range l.sent {
 		names = append(names, s.at.result())
 		if s.in.over {
@@ -253,7 +282,7 @@ func (l *lane) step(ctx context.Context) (came bool, err error) {
 			names = append(names, begunName(s.session))
 		}
 		if s.stop && !s.stopped {
-			stopping[s] = true
+			stopping = append(stopping, s)
 			stops = append(stops, journal.Named{Name: s.at.stop(), Blob: journal.Blob{Zone: l.in.Zone}})
 		}
 	}
@@ -263,14 +292,25 @@ func (l *lane) step(ctx context.Context) (came bool, err error) {
 			return false, err
 		}
 	}
+	begun := map[*sent]inBatch{}
+	for _, s := range stopping {
+		if begun[s], err = l.in.begin(ctx, l.store, s.session, inBatch{}); err != nil {
+			return false, err
+		}
+	}
 	found, err := l.store.Named(ctx, l.in.Run, names...)
 	if err != nil {
 		return false, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for s, at := range begun {
+		if s.stopped = true; l.sent[s] && at != s.at {
+			came = true
+			l.follow(ctx, s, at)
+		}
+	}
 	for s := range l.sent {
-		s.stopped = s.stopped || stopping[s]
 		if text, there := found[s.at.result()]; there {
 			came = true
 			l.take(ctx, s, text)
@@ -310,6 +350,10 @@ func (l *lane) take(ctx context.Context, s *sent, text []byte) {
 
 // follow waits for the end of a session in the batch that runs it.
 func (l *lane) follow(ctx context.Context, s *sent, at inBatch) {
+	if at == (inBatch{}) {
+		l.end(s, answer{err: errNotBegun, notBegun: true})
+		return
+	}
 	if l.sent[s] {
 		s.in.active--
 	}

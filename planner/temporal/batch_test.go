@@ -65,12 +65,18 @@ func TestASessionThatNoWorkerTookIsGivenUp(t *testing.T) {
 	defer give()
 	ended := make(chan answer, 1)
 	go func() { ended <- l.run(ctx, "s1", []byte(`{"Session": "s1"}`)) }()
-	<-server.started
+	batch := <-server.started
 	give()
 	a := <-ended
 	text := in.failed(node, a.err, a.notBegun).Error()
 	if want := `it has the zone "rack1", and no worker had begun its session when that was given up; start ` +
 		"`terraform-provider-slipway worker --zone rack1`"; !strings.Contains(text, want) {
 		t.Errorf("no %q in %q", want, text)
+	}
+	if begun, err := in.begin(t.Context(), store, "s1", inBatch{Batch: batch}); err != nil || begun.Batch == batch {
+		t.Errorf("a worker that comes later begins the session in batch %q, %v", begun.Batch, err)
+	}
+	if a := l.run(t.Context(), "s1", []byte(`{"Session": "s1"}`)); !a.notBegun {
+		t.Errorf("whoever asks for the session once more gets %+v", a)
 	}
 }

@@ -284,9 +284,10 @@ func (in convergeInput) failed(node site.Node, err error, notBegun bool) error {
 	}
 	var timeout *temporal.TimeoutError
 	switch {
-	case temporal.IsCanceledError(err): // a worker that has a session gives it up with a result
+	// a worker that has a session gives it up with a result
+	case errors.Is(err, errNotBegun), temporal.IsCanceledError(err):
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
-			"it has %s, and no worker had taken its session when that was given up; start `terraform-provider-slipway %s`",
+			"it has %s, and no worker had begun its session when that was given up; start `terraform-provider-slipway %s`",
 			zone, command)}
 	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(

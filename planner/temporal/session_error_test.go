@@ -27,7 +27,7 @@ func TestErrorsOfSessionsWithoutAResult(t *testing.T) {
 		"its worker could not write": {errors.New("journal: disk full"), false, "the session ended without a result: journal: disk full"},
 		"its worker ends": {early("%w", errors.New("the worker ends")), true,
 			`no worker of the zone "rack1" has begun its session in 2m0s: the worker ends`},
-		"given up": {temporal.NewCanceledError(), false, `it has the zone "rack1", and no worker had taken its session when ` +
+		"given up": {temporal.NewCanceledError(), false, `it has the zone "rack1", and no worker had begun its session when ` +
 			"that was given up; start `terraform-provider-slipway worker --zone rack1`"},
 		"ended by hand": {&temporal.TerminatedError{}, false,
 			"the session ended without a result: its workflow was terminated on the Temporal server"},

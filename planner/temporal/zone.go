@@ -241,13 +241,7 @@ func (s *serving) end(e served) {
 
 // name gives a name a content in the journal, and reports whether it counts.
 func (s *serving) name(ctx context.Context, name string, content any) (bool, error) {
-	text, err := json.Marshal(content)
-	if err != nil {
-		return false, err
-	}
-	count, err := s.store.Name(ctx, s.in.Run, journal.Named{Name: name,
-		Blob: journal.Blob{Zone: s.in.Zone, Content: text}})
-	return err == nil && count[0], err
+	return s.in.name(ctx, s.store, name, content)
 }
 
 // look starts the sessions of new slots and gives up those that are to stop.
@@ -328,16 +322,8 @@ func (s *serving) begin(ctx context.Context, at inBatch, session string, read ti
 	if err := s.holding.confirm(ctx, read); err != nil {
 		return leave, begun, fmt.Errorf("the Temporal server does not know that it begins: %w", err)
 	}
-	begun = at
-	err = patiently(ctx, func() error {
-		first, err := s.name(ctx, begunName(session), at)
-		if err != nil || first {
-			return err
-		}
-		found, err := s.store.Named(ctx, s.in.Run, begunName(session))
-		if err == nil {
-			err = resource.Decode(found[begunName(session)], &begun)
-		}
+	err = patiently(ctx, func() (err error) {
+		begun, err = s.in.begin(ctx, s.store, session, at)
 		return err
 	})
 	return leave, begun, err
