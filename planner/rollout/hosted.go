@@ -248,8 +248,8 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 }
 
 const (
-	// moreEnds is for how long a step waits for the next end after one: a shard of the server dispatches 20 tasks a second,
-	// two for each step, so that a step for each end would take longer than many sessions.
+	// moreEnds is for how long a step waits for the next end after one: a shard of the server dispatches 20 tasks a
+	// second, two for each step, so that a step for each end would take longer than many sessions.
 	moreEnds = 30 * time.Millisecond
 	nextStep = 250 * time.Millisecond // for which ends that come after an answer with ends are kept for the next step
 )
