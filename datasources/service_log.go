@@ -19,6 +19,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // Bounds of limit: how many versions slipway_service_log returns.
@@ -123,15 +124,12 @@ func (s *serviceLogSource) Read(ctx context.Context, req datasource.ReadRequest,
 }
 
 // unknown is the warning that a service is not among those of the journal; empty as long as there are none at all.
-func unknown(site, service string, all []services.Revision) string {
+func unknown(siteName, service string, all []services.Revision) string {
 	if len(all) == 0 {
 		return ""
 	}
-	names := make([]string, len(all))
-	for i, v := range all {
-		names[i] = v.Service
-	}
-	text := fmt.Sprintf("The journal of the site %q has no service %q, so the log is empty", site, service)
+	names := site.NamesOf(all, func(v services.Revision) string { return v.Service })
+	text := fmt.Sprintf("The journal of the site %q has no service %q, so the log is empty", siteName, service)
 	if hint := resource.DidYouMean(service, names); hint != "" {
 		return text + hint
 	}

@@ -86,15 +86,6 @@ func orderOf(groups []site.Group) []string {
 	return order
 }
 
-// groupNames returns the names of the groups, in processing order.
-func (m *membership) groupNames() []string {
-	names := make([]string, len(m.groups))
-	for i, g := range m.groups {
-		names[i] = g.Name
-	}
-	return names
-}
-
 // warnNoGroup warns of nodes in no group: in one warning those that the run does not touch, in another those that it
 // tears down.
 func (m *membership) warnNoGroup(applied Applied) (errs invalid.Errors) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -153,7 +154,7 @@ func (w *phaseBuilder) phases() ([]Phase, error) {
 		step(g.Name, w.unlocks[i])
 		step(g.Name, w.checks[i])
 	}
-	places, err := sequence.Phases(w.groupNames(), parts)
+	places, err := sequence.Phases(site.NamesOf(w.membership.groups, func(g Group) string { return g.Name }), parts)
 	if err != nil {
 		return nil, err
 	}

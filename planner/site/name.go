@@ -52,8 +52,8 @@ func checkTitle(name string) string {
 	return ""
 }
 
-// namesOf returns the names of objects, in their order.
-func namesOf[T any](objects []T, name func(T) string) []string {
+// NamesOf returns the names of objects, in their order.
+func NamesOf[T any](objects []T, name func(T) string) []string {
 	names := make([]string, len(objects))
 	for i, o := range objects {
 		names[i] = name(o)
@@ -61,7 +61,8 @@ func namesOf[T any](objects []T, name func(T) string) []string {
 	return names
 }
 
-func nodeNames(nodes []Node) []string { return namesOf(nodes, func(n Node) string { return n.Name }) }
+// NodeNames returns the names of nodes, in their order.
+func NodeNames(nodes []Node) []string { return NamesOf(nodes, func(n Node) string { return n.Name }) }
 
 // validateNames reports invalid and duplicate names of one kind of object.
 func validateNames(object string, names []string, check func(string) string) invalid.Errors {

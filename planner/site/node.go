@@ -11,7 +11,7 @@ import (
 
 // ValidateNodeNames reports names that no node may have, and those that more than one node has.
 func ValidateNodeNames(nodes []Node) invalid.Errors {
-	return validateNames("node", nodeNames(nodes), CheckFileName)
+	return validateNames("node", NodeNames(nodes), CheckFileName)
 }
 
 func validateNodes(nodes []Node) invalid.Errors {

@@ -17,7 +17,7 @@ type NodeIndex struct {
 // labels.
 func NewNodeIndex(nodes []Node) *NodeIndex {
 	inv := &NodeIndex{
-		nodes: nodes, names: nodeNames(nodes), known: make(map[string][]int, len(nodes)),
+		nodes: nodes, names: NodeNames(nodes), known: make(map[string][]int, len(nodes)),
 		tags: make(map[string][]int), racks: make(map[string][]int), labels: make(map[label][]int),
 	}
 	for i, n := range nodes {

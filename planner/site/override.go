@@ -51,9 +51,9 @@ func (o Override) Names(n Node) bool {
 
 // validateOverrides reports invalid names, scopes and options. Their configuration is validated by planner/refine.
 func validateOverrides(s Site) invalid.Errors {
-	errs := validateNames("override", namesOf(s.Overrides, func(o Override) string { return o.Name }), checkTitle)
-	groups := namesOf(s.Groups, func(g Group) string { return g.Name })
-	nodes := nodeNames(s.Nodes)
+	errs := validateNames("override", NamesOf(s.Overrides, func(o Override) string { return o.Name }), checkTitle)
+	groups := NamesOf(s.Groups, func(g Group) string { return g.Name })
+	nodes := NodeNames(s.Nodes)
 	roles, known := s.roles(), set(nodes)
 	for _, o := range s.Overrides {
 		errs = append(errs, o.validateScope(groups, nodes, known, roles, len(errs))...)

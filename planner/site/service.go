@@ -5,7 +5,7 @@ import "github.com/slipway/terraform-provider-slipway/planner/invalid"
 // validateServices reports bad names and selectors and services that are neither one thing nor the other, and warns of
 // services that no node gets.
 func validateServices(services []Service, inv *NodeIndex) invalid.Errors {
-	errs := validateNames("service", namesOf(services, func(s Service) string { return s.Name }), checkTitle)
+	errs := validateNames("service", NamesOf(services, func(s Service) string { return s.Name }), checkTitle)
 	for _, s := range services {
 		errs = append(errs, s.validateForm()...)
 		more := s.Selectors.validate("service", s.Name, inv, len(errs))

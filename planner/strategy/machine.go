@@ -178,11 +178,7 @@ func (m *Machine) CriticalFailed() bool {
 
 // Order returns the names of the groups in processing order.
 func (m *Machine) Order() []string {
-	names := make([]string, len(m.groups))
-	for i, g := range m.groups {
-		names[i] = g.Name
-	}
-	return names
+	return site.NamesOf(m.groups, func(g *group) string { return g.Name })
 }
 
 // Members returns the names of the group's nodes, sorted; nil for a group that does not exist.
