@@ -157,10 +157,7 @@ func (c *Catalog) Locate(entity string, p invalid.Error) (invalid.Error, bool) {
 func (ps places) locate(p invalid.Error) invalid.Error {
 	out, name, path := p, p.Name, p.Attribute
 	if p.Object == orderingObject {
-		out.Object, out.Attribute = "", orderingObject
-		if path != "" {
-			out.Attribute = join(orderingObject, path)
-		}
+		out.Object, out.Attribute = "", under(orderingObject, path)
 		name, path = ps.rule(path)
 	}
 	candidates := ps[[2]string{p.Object, name}]

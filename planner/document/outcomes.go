@@ -30,9 +30,8 @@ func ParseOutcomes[P, R ~string](source Source, phases []P, results []R, nodes [
 		}
 		r.object(documents[0], "", keys...)
 	}
-	if len(r.errs) > 0 {
-		r.errs.SortByPosition(nil)
-		return nil, r.errs
+	if err := r.result(); err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -116,7 +116,7 @@ var heldTypes = map[string]struct{ attribute, so string }{
 
 // besideDeployments warns of resources that no deployment of a plan or state has, by their names. A deployment whose
 // attribute is not wholly known may have them.
-func (r *reader) besideDeployments(root, values *yaml.Node, all []found) (warnings invalid.Errors) {
+func (r *reader) besideDeployments(root, values *yaml.Node, all []shown) (warnings invalid.Errors) {
 	taken := map[string]map[string]bool{} // attribute -> name
 	for _, held := range heldTypes {
 		names := map[string]bool{}
@@ -153,22 +153,10 @@ func (r *reader) besideDeployments(root, values *yaml.Node, all []found) (warnin
 	return warnings
 }
 
-// found is a deployment in a plan or state.
-type found struct {
-	address   string
-	values    *yaml.Node
-	sensitive *yaml.Node // nil when Terraform marks nothing
-}
-
 // deployments returns those of all modules, sorted by address.
-func deployments(values *yaml.Node) []found {
-	var out []found
-	for _, res := range resourcesOf(values) {
-		if res.typ == deploymentType {
-			out = append(out, found{res.address, res.values, res.sensitive})
-		}
-	}
-	slices.SortFunc(out, func(a, b found) int { return strings.Compare(a.address, b.address) })
+func deployments(values *yaml.Node) []shown {
+	out := slices.DeleteFunc(resourcesOf(values), func(res shown) bool { return res.typ != deploymentType })
+	slices.SortFunc(out, func(a, b shown) int { return strings.Compare(a.address, b.address) })
 	return out
 }
 
@@ -214,7 +202,7 @@ func itemsOf(n *yaml.Node, key string) []*yaml.Node {
 }
 
 // choose returns the deployment that is meant.
-func (r *reader) choose(all []found, address string) (found, bool) {
+func (r *reader) choose(all []shown, address string) (shown, bool) {
 	addresses := make([]string, len(all))
 	for i, f := range all {
 		if addresses[i] = f.address; f.address == address || address == "" && len(all) == 1 {
@@ -232,7 +220,7 @@ func (r *reader) choose(all []found, address string) (found, bool) {
 		r.report(nil, "", Schema, "holds no deployment with the address %q; it holds %s", address,
 			strings.Join(addresses, ", "))
 	}
-	return found{}, false
+	return shown{}, false
 }
 
 // destroyed returns the addresses of deployments that a plan destroys.
@@ -274,11 +262,7 @@ func unknownInputs(change *yaml.Node, attribute string) bool {
 		return false
 	}
 	_, value := child(after, attribute)
-	return anyTrue(value)
-}
-
-func anyTrue(n *yaml.Node) bool {
-	return n != nil && (n.Value == "true" || slices.ContainsFunc(n.Content, anyTrue))
+	return isMarked(value)
 }
 
 // unknown reports what of the site Terraform does not know before apply.

@@ -232,7 +232,9 @@ func (r *reader) siteFields(s *Site) []key {
 		}},
 		{"nodes", false, func(n *yaml.Node, path string) {
 			s.Inventory = true
-			objectsInto(r, s, "node", &s.Site.Nodes, readObject[site.Node](r))(n, path)
+			objectsInto(r, s, "node", &s.Site.Nodes, func(n *yaml.Node, path string) site.Node {
+				return readObject[site.Node](r, n, path)
+			})(n, path)
 		}},
 		{"groups", false, func(n *yaml.Node, path string) {
 			s.Site.Groups = append([]site.Group{}, s.Site.Groups...)
@@ -268,12 +270,10 @@ func objectsInto[T any](r *reader, s *Site, object string, target *[]T, read fun
 	}
 }
 
-// readObject returns what reads an object whose keys are the tags of its type.
-func readObject[T any](r *reader) func(*yaml.Node, string) T {
-	return func(n *yaml.Node, path string) (out T) {
-		r.into(&out)(n, path)
-		return out
-	}
+// readObject reads an object whose keys are the tags of its type.
+func readObject[T any](r *reader, n *yaml.Node, path string) (out T) {
+	r.into(&out)(n, path)
+	return out
 }
 
 // override reads an override.

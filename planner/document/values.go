@@ -107,9 +107,7 @@ func taken[T, V any](take func(bool, invalid.Errors), read func(V) (T, bool, inv
 // Nodes reads the nodes of a deployment. Those in a state of slipway 0.1.0 have the secrets of their connection beside
 // everything else.
 func (v *Values) Nodes(value any) (nodes []site.Node, known bool, errs invalid.Errors) {
-	return readObjects(v, value, "node", func(r *reader, n *yaml.Node, path string) site.Node {
-		return readObject[site.Node](r)(n, path)
-	})
+	return readObjects(v, value, "node", readObject[site.Node])
 }
 
 // Groups reads the groups of a deployment. They are nil, and not just empty, when the attribute is null.
@@ -259,9 +257,7 @@ func typeOf(object string) string {
 
 // bounds reads what limits a run.
 func (v *Values) bounds(value map[string]any) (b site.Bounds, known bool, errs invalid.Errors) {
-	b, known, errs = readValue(v, any(value), "", func(r *reader, n *yaml.Node, path string) site.Bounds {
-		return readObject[site.Bounds](r)(n, path)
-	})
+	b, known, errs = readValue(v, any(value), "", readObject[site.Bounds])
 	for i := range errs {
 		errs[i].Object = deployment
 	}
@@ -270,9 +266,7 @@ func (v *Values) bounds(value map[string]any) (b site.Bounds, known bool, errs i
 
 // Connection reads how nodes are reached.
 func (v *Values) Connection(value any) (c site.Connection, known bool, errs invalid.Errors) {
-	return readValue(v, value, "", func(r *reader, n *yaml.Node, path string) site.Connection {
-		return readObject[site.Connection](r)(n, path)
-	})
+	return readValue(v, value, "", readObject[site.Connection])
 }
 
 // Entity reads the entity of a service, which is nil with errors. path is where it stands.
@@ -285,19 +279,17 @@ func (v *Values) Entity(value any, path string) (e *catalog.Entity, known bool, 
 // Configuration reads configuration resources. In those of an override, null is an error.
 func (v *Values) Configuration(value any, path string, override bool) (c resource.Configuration, known bool,
 	errs invalid.Errors) {
-	return readValue(v, value, path, func(r *reader, n *yaml.Node, path string) (c resource.Configuration) {
+	return readValue(v, value, path, func(r *reader, n *yaml.Node, path string) resource.Configuration {
 		r.strict = override
-		r.into(&c)(n, path)
-		return c
+		return readObject[resource.Configuration](r, n, path)
 	})
 }
 
 // Defaults reads the defaults of an override: type -> parameters.
 func (v *Values) Defaults(value any, path string) (d map[string]map[string]any, known bool, errs invalid.Errors) {
-	return readValue(v, value, path, func(r *reader, n *yaml.Node, path string) (d map[string]map[string]any) {
+	return readValue(v, value, path, func(r *reader, n *yaml.Node, path string) map[string]map[string]any {
 		r.strict = true
-		r.into(&d)(n, path)
-		return d
+		return readObject[map[string]map[string]any](r, n, path)
 	})
 }
 
