@@ -27,10 +27,7 @@ func WithinLimit(s site.Site, groups []Group, others []string) (within map[strin
 	if l == nil {
 		return nil, nil
 	}
-	names, known := make([]string, len(groups)), make(map[string]bool, len(s.Nodes))
-	for i, g := range groups {
-		names[i] = g.Name
-	}
+	names, known := site.NamesOf(groups, func(g Group) string { return g.Name }), make(map[string]bool, len(s.Nodes))
 	for _, n := range s.Nodes {
 		known[n.Name] = true
 	}

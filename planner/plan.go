@@ -149,9 +149,9 @@ func isAction(typ string) bool { return slices.Contains(plugin.Types(), typ) }
 
 // Hold is a group of which nodes wait until a batch is approved.
 type Hold struct {
-	Group string
-	Batch int // after which it waits, from 1; 0: it waits for a group that it depends on
-	Of    int // how many batches the group has
+	Group string `json:"group"`
+	Batch int    `json:"batch,omitempty"` // after which it waits, from 1; 0: it waits for a group that it depends on
+	Of    int    `json:"of,omitempty"`    // how many batches the group has
 }
 
 // Stay is a resource that services which are deployed again share with others, so that it stays as it is.

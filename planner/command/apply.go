@@ -259,7 +259,7 @@ func newApply(f *runFlags) *cobra.Command {
 }
 
 func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner.Protection) error {
-	if !state.wasThere() && d.takeOver != "" && d.takeOver != converge.Terraform {
+	if !state.exists && d.takeOver != "" && d.takeOver != converge.Terraform {
 		state.Lineage = d.takeOver // the state file of this lineage is lost
 	}
 	if err := d.takeOverRun(ctx, state); err != nil {
@@ -286,7 +286,7 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	}
 	ended := slices.Contains([]engine.Status{engine.Deployed, engine.Limited, engine.Paused, engine.Degraded},
 		state.Status)
-	if planned.Empty() && ended && state.wasThere() && d.active == "" {
+	if planned.Empty() && ended && state.exists && d.active == "" {
 		d.out.printf("site %s: nothing to do\n", d.site.Name)
 		return d.out.err
 	}
@@ -304,7 +304,7 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	if err := d.confirmed("Apply these steps?"); err != nil {
 		return err
 	}
-	isNew := !state.wasThere()
+	isNew := !state.exists
 	// The ledgers name the lineage: it is on disk before they do.
 	if err := state.save(d.version); err != nil {
 		return err
@@ -321,7 +321,8 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 		}
 	}
 	if out.Status != "" {
-		if err := d.remember(state, prior, out); err != nil {
+		d.take(&state.stateContent, d.site.Nodes, prior, out)
+		if err := state.save(d.version); err != nil {
 			return errors.Join(d.print(out.Messages), err)
 		}
 		d.out.printf("\n")
@@ -336,13 +337,8 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	return d.out.err
 }
 
-// remember writes what a run left behind. Nodes that are still to be torn down stay with it.
-func (d *deployment) remember(state *stateFile, prior *engine.Prior, out engine.Outcome) error {
-	d.take(&state.stateContent, d.site.Nodes, prior, out)
-	return state.save(d.version)
-}
-
-// take brings what a run of nodes left behind into the content of a state file.
+// take brings what a run of nodes left behind into the content of a state file. Nodes that are still to be torn down
+// stay in it.
 func (d *deployment) take(state *stateContent, nodes []site.Node, prior *engine.Prior, out engine.Outcome) {
 	state.Status, state.State, state.Unreachable = out.Status, out.State, out.Unreachable
 	state.Nodes = slices.Clone(nodes)

@@ -148,6 +148,15 @@ func (f *journalFlags) open(ctx context.Context) (*journal.Store, error) {
 	return l.OpenExisting(ctx, site)
 }
 
+// openToChange opens the selected journal, which is one of site. Errors have status 2.
+func (f *journalFlags) openToChange(ctx context.Context) (store *journal.Store, site string, err error) {
+	l, site, err := f.selected(ctx)
+	if err == nil {
+		store, err = l.Open(ctx, site)
+	}
+	return store, site, inputError(err)
+}
+
 // reading is the RunE of a command that reads the selected journal.
 func (f *journalFlags) reading(run func(cmd *cobra.Command, store *journal.Store, args []string) error) func(
 	*cobra.Command, []string) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -83,7 +84,7 @@ func offerLifecycles(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return namesOf(document.ShippedLifecycles()), cobra.ShellCompDirectiveDefault
+	return lifecycle.Names(document.ShippedLifecycles()), cobra.ShellCompDirectiveDefault
 }
 
 // completeFlag sets the completion of a flag that the command has.

@@ -43,18 +43,9 @@ func newConvert() *cobra.Command {
 			if err != nil {
 				return inputError(err)
 			}
-			return printConfiguration(cmd, text, c.warnings)
+			return printedAlone(cmd, text, c.warnings)
 		},
 	}
-}
-
-// printConfiguration prints a configuration, and the warnings to standard error: the output is the configuration alone.
-func printConfiguration(cmd *cobra.Command, text string, warnings invalid.Errors) error {
-	p := &printer{w: cmd.OutOrStdout()}
-	p.printf("%s", text)
-	notes := &printer{w: cmd.ErrOrStderr(), err: p.err}
-	warn(notes, warnings, table)
-	return notes.err
 }
 
 // converted is what is written as Terraform configuration.
@@ -151,7 +142,7 @@ func (c *converted) configuration() (string, error) {
 	var groups, overrides, plugins []hclwrite.Tokens
 	used := make(map[string]bool)
 	for _, g := range c.Groups {
-		tokens, err := appendResource(body, "slipway_group", labelOf(g.Name, used), g)
+		tokens, err := appendResource(body, "slipway_group", labelOf(g.Name, used), document.PlainOf(g))
 		if err != nil {
 			return "", fmt.Errorf("group %q: %w", g.Name, err)
 		}
@@ -159,7 +150,7 @@ func (c *converted) configuration() (string, error) {
 	}
 	clear(used)
 	for _, o := range c.Overrides {
-		tokens, err := appendResource(body, "slipway_override", labelOf(o.Name, used), o)
+		tokens, err := appendResource(body, "slipway_override", labelOf(o.Name, used), document.PlainOf(o))
 		if err != nil {
 			return "", fmt.Errorf("override %q: %w", o.Name, err)
 		}
@@ -216,13 +207,8 @@ func traversal(root string, attributes ...string) hcl.Traversal {
 	return out
 }
 
-// appendResource writes an object as a resource, and returns the reference to it.
-func appendResource(body *hclwrite.Body, typ, label string, object any) (hclwrite.Tokens, error) {
-	return appendPlain(body, typ, label, document.PlainOf(object))
-}
-
-// appendPlain is [appendResource] for a plain value.
-func appendPlain(body *hclwrite.Body, typ, label string, plain any) (hclwrite.Tokens, error) {
+// appendResource writes a plain value as a resource, and returns the reference to it.
+func appendResource(body *hclwrite.Body, typ, label string, plain any) (hclwrite.Tokens, error) {
 	value, err := valueOf(plain)
 	if err != nil {
 		return nil, err

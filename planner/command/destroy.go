@@ -33,7 +33,7 @@ func newDestroy(f *runFlags) *cobra.Command {
 			return err
 		}
 		defer func() { err = errors.Join(err, state.close()) }()
-		if !state.wasThere() {
+		if !state.exists {
 			return inputError(fmt.Errorf("there is no state file %s: nothing was applied from here. When it is lost, "+
 				"run apply --take-over, which finds in the ledgers of the nodes what is applied", d.file))
 		}
@@ -46,7 +46,7 @@ func (d *deployment) destroy(ctx context.Context, state *stateFile) error {
 	if err := d.takeOverRun(ctx, state); err != nil {
 		return err
 	}
-	if !state.wasThere() {
+	if !state.exists {
 		d.out.printf("site %s: nothing of it is left\n", d.site.Name)
 		return d.out.err
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -70,7 +69,7 @@ func newEnroll() *cobra.Command {
 		if err != nil {
 			return inputError(err)
 		}
-		return printConfiguration(cmd, text, result.Warnings)
+		return printedAlone(cmd, text, result.Warnings)
 	}
 	return cmd
 }
@@ -89,7 +88,7 @@ func variablesBeside(cmd *cobra.Command, args []string) ([]enroll.Variables, err
 			top := filepath.Join(folder, kind)
 			err := filepath.WalkDir(top, func(file string, entry fs.DirEntry, err error) error {
 				ext := filepath.Ext(file)
-				hidden := strings.HasPrefix(entryName(entry), ".") && file != top
+				hidden := strings.HasPrefix(filepath.Base(file), ".") && file != top
 				switch {
 				case errors.Is(err, fs.ErrNotExist) && file == top:
 					return nil
@@ -123,14 +122,6 @@ func variablesBeside(cmd *cobra.Command, args []string) ([]enroll.Variables, err
 	return out, nil
 }
 
-// entryName is the name of an entry; one that cannot be read has none.
-func entryName(entry fs.DirEntry) string {
-	if entry == nil {
-		return ""
-	}
-	return entry.Name()
-}
-
 // written returns nodes in a form.
 func written(name string, nodes []site.Node, f format) (string, error) {
 	if f == asDocument {
@@ -149,7 +140,7 @@ func written(name string, nodes []site.Node, f format) (string, error) {
 			block := body.AppendNewBlock("import", nil).Body()
 			block.SetAttributeTraversal("to", traversal("slipway_node", label))
 			block.SetAttributeValue("id", cty.StringVal(n.Name))
-			tokens, err := appendPlain(body, "slipway_node", label, plainNode(n))
+			tokens, err := appendResource(body, "slipway_node", label, plainNode(n))
 			if err != nil {
 				return "", fmt.Errorf("node %q: %w", n.Name, err)
 			}
@@ -235,7 +226,8 @@ func siteDocument(name string, nodes []site.Node) (string, error) {
 		}
 	}
 	root.Content = append(root.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "nodes"}, list)
-	return encoded(root)
+	text, err := document.Encode(root)
+	return string(text), err
 }
 
 // orderKeys sorts the keys of a mapping.
@@ -256,14 +248,4 @@ func orderKeys(n *yaml.Node, order []string) {
 	for _, m := range members {
 		n.Content = append(n.Content, m.key, m.value)
 	}
-}
-
-func encoded(n *yaml.Node) (string, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(n); err != nil {
-		return "", err
-	}
-	return b.String(), e.Close()
 }

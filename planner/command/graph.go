@@ -47,11 +47,7 @@ func newGraph() *cobra.Command {
 		if err != nil {
 			return inputError(err)
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", groups.draw(*output))
-		notes := &printer{w: cmd.ErrOrStderr(), err: p.err} // the output is the picture alone
-		warn(notes, warnings, table)
-		return notes.err
+		return printedAlone(cmd, groups.draw(*output), warnings)
 	}
 	return cmd
 }

@@ -40,11 +40,7 @@ func newInventory() *cobra.Command {
 			return err
 		}
 		text, warnings := enroll.Inventory(s.Site.Nodes)
-		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", text)
-		notes := &printer{w: cmd.ErrOrStderr(), err: p.err}
-		warn(notes, locate(s, warnings), table)
-		return notes.err
+		return printedAlone(cmd, string(text), locate(s, warnings))
 	}
 	return cmd
 }

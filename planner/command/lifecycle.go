@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -150,9 +151,7 @@ func newLifecycleGraph() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", pictureOfLifecycle(m).draw(*output))
-		return p.err
+		return printed(cmd, "%s", pictureOfLifecycle(m).draw(*output))
 	}
 	return cmd
 }
@@ -182,9 +181,7 @@ func newLifecycleCopy() *cobra.Command {
 		if _, err := document.ParseLifecycles([]document.Source{{Name: "the copy", Data: text}}); err != nil {
 			return inputError(err)
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("%s", text)
-		return p.err
+		return printed(cmd, "%s", text)
 	}
 	return cmd
 }
@@ -234,12 +231,12 @@ func machineNamed(cmd *cobra.Command, argument, name string) (*lifecycle.Machine
 		return nil, inputError(fmt.Errorf("%s holds no lifecycle", argument))
 	}
 	return nil, inputError(fmt.Errorf("%s holds several lifecycles: choose one with --name: %s", argument,
-		strings.Join(namesOf(found), ", ")))
+		strings.Join(lifecycle.Names(found), ", ")))
 }
 
 // oneOf suggests a lifecycle, or lists all.
 func oneOf(name string, all []lifecycle.Lifecycle) string {
-	names := namesOf(all)
+	names := lifecycle.Names(all)
 	if hint := resource.DidYouMean(name, names); hint != "" {
 		return hint
 	}
@@ -247,14 +244,6 @@ func oneOf(name string, all []lifecycle.Lifecycle) string {
 		return ""
 	}
 	return "; use one of " + strings.Join(names, ", ")
-}
-
-func namesOf(all []lifecycle.Lifecycle) []string {
-	names := make([]string, len(all))
-	for i, l := range all {
-		names[i] = l.Name
-	}
-	return names
 }
 
 // lifecycleSummaryJSON is a lifecycle as lists of them show it with --output json.
@@ -312,8 +301,8 @@ func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 	var rows [][]string
 	for _, s := range l.States {
 		role := s.Role(true)
-		rows = append(rows, []string{s.Name, orDash(string(s.Label)), deploys(s), orDash(string(role.Self)),
-			orDash(string(role.Others))})
+		rows = append(rows, []string{s.Name, cmp.Or(string(s.Label), "-"), deploys(s), cmp.Or(string(role.Self), "-"),
+			cmp.Or(string(role.Others), "-")})
 	}
 	p.table(f, []string{"STATE", "LABEL", "DEPLOYED", "VALIDATED WITH", "OTHERS SEE"}, rows)
 	p.printf("\n")
@@ -323,12 +312,12 @@ func writeLifecycle(cmd *cobra.Command, f format, m *lifecycle.Machine) error {
 		if t.Validate {
 			trigger += ", validated"
 		}
-		failure := orDash(t.Error)
+		failure := cmp.Or(t.Error, "-")
 		if t.Error != "" {
 			failure = end(t.Error, t.ErrorOperation, t.ErrorPreserves)
 		}
 		rows = append(rows, []string{t.Source, trigger, end(t.Target, t.Operation, t.Preserves), failure,
-			orDash(t.Config)})
+			cmp.Or(t.Config, "-")})
 	}
 	p.table(f, []string{"FROM", "TRIGGER", "TO", "ON FAILURE", "GATE"}, rows)
 	return p.err

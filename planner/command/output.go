@@ -131,6 +131,20 @@ func (p *printer) printf(text string, args ...any) {
 	}
 }
 
+// printed prints a text that is all of the output of a command.
+func printed(cmd *cobra.Command, text string, args ...any) error {
+	p := &printer{w: cmd.OutOrStdout()}
+	p.printf(text, args...)
+	return p.err
+}
+
+// printedAlone prints an output that programs read, and the warnings to standard error.
+func printedAlone(cmd *cobra.Command, text string, warnings invalid.Errors) error {
+	notes := &printer{w: cmd.ErrOrStderr(), err: printed(cmd, "%s", text)}
+	warn(notes, warnings, table)
+	return notes.err
+}
+
 // section is a table with its title, which may be empty.
 type section struct {
 	title  string
@@ -207,13 +221,6 @@ func orEmpty[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 func yesNo(b bool) string {

@@ -29,11 +29,7 @@ func overridesOn(all []input, address string) (*overrideResult, invalid.Errors, 
 		return nil, nil, err
 	}
 	if made == nil {
-		names := make([]string, len(all))
-		for i, in := range all {
-			names[i] = in.argument
-		}
-		return nil, nil, noNodes(names)
+		return nil, nil, noNodes(site.NamesOf(all, func(in input) string { return in.argument }))
 	}
 	schemas := schema.Types()
 	before, found := newServiceTasks(made.Services.Site(), schemas)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -91,18 +92,12 @@ type planJSON struct {
 	Services     []serviceChangeJSON `json:"services"` // their changes, by name
 	ChangedNodes []string            `json:"changed_nodes"`
 	Departed     []string            `json:"departed"`          // nodes that left the site and are torn down
-	Held         []holdJSON          `json:"held,omitempty"`    // groups of which nodes wait for approval
+	Held         []planner.Hold      `json:"held,omitempty"`    // groups of which nodes wait for approval
 	Waiting      []string            `json:"waiting,omitempty"` // nodes with work that the plan does not cover
 	Groups       []groupJSON         `json:"groups"`            // in processing order
 	Phases       []phaseJSON         `json:"phases"`            // in the order of the run
 	Warnings     []errorAtJSON       `json:"warnings"`
 	Note         string              `json:"note,omitempty"` // Terraform planned another run for this plan file
-}
-
-type holdJSON struct {
-	Group string `json:"group"`
-	Batch int    `json:"batch,omitempty"` // after which it waits; none: it waits for a group that it comes after
-	Of    int    `json:"of,omitempty"`    // how many batches the group has
 }
 
 type serviceChangeJSON struct {
@@ -146,10 +141,7 @@ func describePlan(made *engine.Planned, note string, warnings invalid.Errors) pl
 	p := made.Plan
 	out := planJSON{Site: p.Site, Digest: p.Digest, Steps: orEmpty(made.Steps()), Services: []serviceChangeJSON{},
 		ChangedNodes: orEmpty(p.ChangedNodes()), Departed: orEmpty(p.Departed), Groups: []groupJSON{},
-		Phases: []phaseJSON{}, Warnings: errorsJSON(warnings), Note: note, Waiting: p.Waiting}
-	for _, h := range p.Held {
-		out.Held = append(out.Held, holdJSON(h))
-	}
+		Phases: []phaseJSON{}, Warnings: errorsJSON(warnings), Note: note, Held: p.Held, Waiting: p.Waiting}
 	for _, c := range made.Services.Changes() {
 		out.Services = append(out.Services, serviceChangeJSON{c.Service, string(c.Kind), c.From, c.To, c.Version,
 			c.Attributes})

@@ -81,26 +81,19 @@ func newUnlock(j *journalFlags) *cobra.Command {
 		}
 		one := *j
 		one.site = args[0]
-		l, site, err := one.selected(cmd.Context())
+		store, _, err := one.openToChange(cmd.Context())
 		if err != nil {
-			return inputError(err)
-		}
-		store, err := l.Open(cmd.Context(), site)
-		if err != nil {
-			return inputError(err)
+			return err
 		}
 		holder, err := store.Unlock(cmd.Context(), args[0], *force, *fence)
 		if err := errors.Join(err, store.Close()); err != nil {
 			return err
 		}
-		p := &printer{w: cmd.OutOrStdout()}
 		if holder == nil {
-			p.printf("site %s: no run holds it\n", args[0])
-			return p.err
+			return printed(cmd, "site %s: no run holds it\n", args[0])
 		}
-		p.printf("site %s: free. It was held by run %s of %s, running since %s\n", args[0], holder.Run, holder.Owner,
-			holder.Since.Format(time.DateTime))
-		return p.err
+		return printed(cmd, "site %s: free. It was held by run %s of %s, running since %s\n", args[0], holder.Run,
+			holder.Owner, holder.Since.Format(time.DateTime))
 	}
 	return cmd
 }
@@ -120,21 +113,15 @@ func newPrune(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return inputError(fmt.Errorf("--%s %q: %w", olderThan, *age, err))
 		}
-		l, site, err := j.selected(cmd.Context())
+		store, site, err := j.openToChange(cmd.Context())
 		if err != nil {
-			return inputError(err)
-		}
-		store, err := l.Open(cmd.Context(), site)
-		if err != nil {
-			return inputError(err)
+			return err
 		}
 		n, err := store.Prune(cmd.Context(), limit)
 		if err := errors.Join(err, store.Close()); err != nil {
 			return err
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("site %s: %s deleted\n", site, countOf(n, "run"))
-		return p.err
+		return printed(cmd, "site %s: %s deleted\n", site, countOf(n, "run"))
 	}
 	return cmd
 }

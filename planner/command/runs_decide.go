@@ -31,9 +31,7 @@ func newDecision(j *journalFlags, action, short, long string) *cobra.Command {
 		if err != nil {
 			return inputError(err)
 		}
-		p := &printer{w: cmd.OutOrStdout()}
-		p.printf("run %s: %s\n", run.ID, e.Decision())
-		return p.err
+		return printed(cmd, "run %s: %s\n", run.ID, e.Decision())
 	}
 	return cmd
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 func newServices(j *journalFlags) *cobra.Command {
@@ -47,10 +49,7 @@ func find(cmd *cobra.Command, store *journal.Store, name string) (services.Revis
 	if err != nil {
 		return v, err
 	}
-	names := make([]string, len(all))
-	for i, s := range all {
-		names[i] = s.Service
-	}
+	names := site.NamesOf(all, func(s services.Revision) string { return s.Service })
 	hint := resource.DidYouMean(name, names)
 	switch {
 	case len(names) == 0:
@@ -138,7 +137,7 @@ func newServicesList(j *journalFlags) *cobra.Command {
 		list, rows := make([]listed, len(known)), make([][]string, len(known))
 		for i, v := range known {
 			list[i].Revision = v
-			rows[i] = []string{v.Service, v.Entity, orDash(v.Identity), labelled(v), fmt.Sprint(v.Version),
+			rows[i] = []string{v.Service, v.Entity, cmp.Or(v.Identity, "-"), labelled(v), fmt.Sprint(v.Version),
 				v.Time.Local().Format(time.DateTime), v.Run}
 		}
 		return show(cmd, *output, list, func(p *printer) {

@@ -16,6 +16,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/simulate"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
@@ -69,10 +70,7 @@ func newSimulate() *cobra.Command {
 
 // target replaces the groups of a site by one group with the given nodes.
 func target(s *document.Site, nodes []string) error {
-	known := make([]string, len(s.Site.Nodes))
-	for i, n := range s.Site.Nodes {
-		known[i] = n.Name
-	}
+	known := site.NodeNames(s.Site.Nodes)
 	for _, name := range nodes {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("--only %s: there is no node %q%s", strings.Join(nodes, ","), name,
@@ -232,10 +230,7 @@ func (f *outcomeFlags) given() bool {
 
 // outcomes merges the file and the flags; flags win.
 func (f *outcomeFlags) outcomes(cmd *cobra.Command, s *document.Site) (simulate.Outcomes, error) {
-	nodes := make([]string, len(s.Site.Nodes))
-	for i, n := range s.Site.Nodes {
-		nodes[i] = n.Name
-	}
+	nodes := site.NodeNames(s.Site.Nodes)
 	out := simulate.Outcomes{}
 	if f.file != "" {
 		read, err := source(cmd, f.file)

@@ -41,7 +41,7 @@ type stateContent struct {
 type stateFile struct {
 	path   string
 	lock   *lock
-	exists bool
+	exists bool         // it was there when it was opened, or was written since
 	read   stateContent // as it is on disk
 	stateContent
 }
@@ -97,9 +97,6 @@ func readState(path, siteName string) (c stateContent, exists bool, err error) {
 	}
 	return c, true, nil
 }
-
-// wasThere reports whether the file was there when it was opened, or was written since.
-func (f *stateFile) wasThere() bool { return f.exists }
 
 // save writes the content, one serial later. A file that another process wrote in the meantime is left as it is: the
 // content goes to a file beside it, which the error names.
@@ -191,16 +188,12 @@ func lockFile(path, purpose string) (*lock, error) {
 		}
 		host, _ := os.Hostname()
 		who := fmt.Sprintf("%s, process %d on %s since %s", purpose, os.Getpid(), host, time.Now().Format(time.RFC3339))
-		if err := errors.Join(err, file.Truncate(0), writeAt(file, who)); err != nil {
-			return nil, errors.Join(err, file.Close())
+		err = errors.Join(err, file.Truncate(0))
+		if _, failed := file.WriteAt([]byte(who), 0); err != nil || failed != nil {
+			return nil, errors.Join(err, failed, file.Close())
 		}
 		return &lock{file}, nil
 	}
-}
-
-func writeAt(file *os.File, text string) error {
-	_, err := file.WriteAt([]byte(text), 0)
-	return err
 }
 
 // release removes the lock file and frees the lock.

@@ -141,18 +141,10 @@ func ParseServiceLifecycle(name, text string) (*lifecycle.Lifecycle, error) {
 
 // noLifecycle says that there is no such lifecycle, and which one may be meant. own are those of the documents.
 func noLifecycle(name string, own []lifecycle.Lifecycle) string {
-	shipped := lifecycleNames(ShippedLifecycles())
-	hint := resource.DidYouMean(name, append(lifecycleNames(own), shipped...))
+	shipped := lifecycle.Names(ShippedLifecycles())
+	hint := resource.DidYouMean(name, append(lifecycle.Names(own), shipped...))
 	return fmt.Sprintf("there is no lifecycle %q%s", cut(name, maxWord), hint) + "; slipway brings " +
 		strings.Join(shipped, ", ")
-}
-
-func lifecycleNames(all []lifecycle.Lifecycle) []string {
-	names := make([]string, len(all))
-	for i, l := range all {
-		names[i] = l.Name
-	}
-	return names
 }
 
 // lifecycle returns one of the documents' own lifecycles, nil when they have none of that name.

@@ -17,10 +17,15 @@ func WriteLifecycle(l lifecycle.Lifecycle) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
+	return Encode(root)
+}
+
+// Encode returns a document with two blanks for each level.
+func Encode(n *yaml.Node) ([]byte, error) {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
-	if err := e.Encode(root); err != nil {
+	if err := e.Encode(n); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), e.Close()

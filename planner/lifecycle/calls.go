@@ -240,7 +240,7 @@ func (v *Inventory) ForceState(c Call, target string, op Operation) (Result, err
 	}
 	if _, ok := w.entity.Machine.State(target); !ok {
 		return Result{}, refuse(UnknownState, c.ID, "there is no state %q in the lifecycle %q%s", target,
-			w.entity.Machine.lifecycle.Name, resource.Choices(target, w.entity.Machine.names()))
+			w.entity.Machine.lifecycle.Name, resource.Choices(target, w.entity.Machine.StateNames()))
 	}
 	if _, ok := operationNamed(op); !ok && op != NoOperation {
 		return Result{}, refuse(UnknownOperation, c.ID, "there is no operation %q%s", op,

@@ -110,13 +110,22 @@ func (m *Machine) PathTo(state string, trigger Trigger) ([]string, bool) {
 	return nil, false
 }
 
-// names returns the names of the states.
-func (m *Machine) names() []string {
+// StateNames returns the names of the states.
+func (m *Machine) StateNames() []string {
 	out := make([]string, len(m.lifecycle.States))
 	for i, s := range m.lifecycle.States {
 		out[i] = s.Name
 	}
 	return out
+}
+
+// Names returns the names of lifecycles.
+func Names(all []Lifecycle) []string {
+	names := make([]string, len(all))
+	for i, l := range all {
+		names[i] = l.Name
+	}
+	return names
 }
 
 // AutoRollback is the gate of the lifecycle slipway_default for automatic rollbacks of failed updates. Gates are open

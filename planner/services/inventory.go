@@ -107,7 +107,7 @@ func machineOf(e *catalog.Entity, own *lifecycle.Lifecycle) (*lifecycle.Machine,
 		if !ok {
 			return nil, fmt.Errorf(
 				"names the lifecycle %q, which slipway does not bring; give it as service_lifecycle of the service, or %s",
-				e.Lifecycle, knownLifecycles())
+				e.Lifecycle, "use one of "+strings.Join(lifecycle.Names(document.ShippedLifecycles()), ", "))
 		}
 		l = &shipped
 	}
@@ -116,15 +116,6 @@ func machineOf(e *catalog.Entity, own *lifecycle.Lifecycle) (*lifecycle.Machine,
 		return nil, fmt.Errorf("the lifecycle %q is not sound: %w", l.Name, errs[0])
 	}
 	return machine, nil
-}
-
-func knownLifecycles() string {
-	var names []string
-	for _, l := range document.ShippedLifecycles() {
-		names = append(names, l.Name)
-	}
-	slices.Sort(names)
-	return "use one of " + strings.Join(names, ", ")
 }
 
 // prune drops the definitions that no record names.

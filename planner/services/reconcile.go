@@ -432,7 +432,7 @@ func (t *Transition) requestState(name string) {
 	if _, known := machine.State(wanted.TargetState); !known {
 		t.addError(name, "target_state", invalid.BadValue, fmt.Sprintf("the lifecycle %q has no state %q%s",
 			machine.Lifecycle().Name, wanted.TargetState,
-			states(machine)))
+			"; its states are "+strings.Join(machine.StateNames(), ", ")))
 		return
 	}
 	if leadsTo(machine, wanted.TargetState, in.State) {
@@ -492,14 +492,6 @@ func requests(machine *lifecycle.Machine, state string) string {
 		return "leave target_state out: nothing can be asked for there"
 	}
 	return "what can be asked for there is " + strings.Join(targets, ", ")
-}
-
-func states(machine *lifecycle.Machine) string {
-	var names []string
-	for _, s := range machine.Lifecycle().States {
-		names = append(names, s.Name)
-	}
-	return "; its states are " + strings.Join(names, ", ")
 }
 
 // changedAttributes returns the names of the top-level attributes that differ, sorted.
