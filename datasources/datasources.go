@@ -6,7 +6,6 @@ package datasources
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -59,14 +58,8 @@ func (n named) Metadata(_ context.Context, req datasource.MetadataRequest, resp 
 }
 
 // configured returns what the provider shares with a data source, once it is configured.
-func configured(name named, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) (
-	data Provider, ok bool) {
-	if data, ok = req.ProviderData.(Provider); !ok && req.ProviderData != nil {
-		resp.Diagnostics.AddError("Provider is not configured",
-			fmt.Sprintf("slipway_%s got %T from the provider. This is a defect of slipway; please report it.", name,
-				req.ProviderData))
-	}
-	return data, ok
+func configured(name named, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) (Provider, bool) {
+	return values.Shared[Provider]("slipway_"+string(name), req.ProviderData, &resp.Diagnostics)
 }
 
 // take reads one attribute of a site. Terraform reads a data source only when all that it is given is known, so

@@ -42,11 +42,7 @@ func (a *namedAction) Metadata(_ context.Context, req action.MetadataRequest, re
 }
 
 func (a *namedAction) Configure(_ context.Context, req action.ConfigureRequest, resp *action.ConfigureResponse) {
-	var ok bool
-	if a.provider, ok = req.ProviderData.(ProviderData); !ok && req.ProviderData != nil {
-		resp.Diagnostics.AddError("Provider is not configured", fmt.Sprintf(
-			"An action got %T from the provider. This is a defect of slipway; please report it.", req.ProviderData))
-	}
+	a.provider, _ = values.Shared[ProviderData]("An action", req.ProviderData, &resp.Diagnostics)
 }
 
 // deploymentAttribute takes a deployment with its nodes and all else that it has.
@@ -86,10 +82,6 @@ func (a *namedAction) settings(siteName string) engine.Settings {
 	return engine.Settings{Connection: a.provider.Connection, Cache: a.provider.Runs.cache(siteName)}
 }
 
-func (a *namedAction) engine() *engine.Engine {
-	return a.provider.engine()
-}
-
 // checkAction is slipway_check.
 type checkAction struct{ namedAction }
 
@@ -114,7 +106,7 @@ func (a *checkAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	}
 	ctx, stop := a.provider.Runs.stoppable(ctx)
 	defer stop()
-	e := a.engine()
+	e := a.provider.engine()
 	past, _, adopted := e.Adopt(ctx, s.Name, engine.State{})
 	resp.Diagnostics.Append(messages(adopted)...)
 	looked := e.Check(ctx, past, s, engine.Inspection{Settings: a.settings(s.Name)})
@@ -189,9 +181,10 @@ func (a *rebootAction) Invoke(ctx context.Context, req action.InvokeRequest, res
 	}
 	ctx, end := a.provider.Runs.working(ctx)
 	defer end()
-	resp.Diagnostics.Append(messages(a.engine().Reboot(ctx, s, m.Nodes, limit, a.settings(s.Name), func(node string) {
-		resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf("node %q is back", node)})
-	}))...)
+	resp.Diagnostics.Append(messages(a.provider.engine().Reboot(ctx, s, m.Nodes, limit, a.settings(s.Name),
+		func(node string) {
+			resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf("node %q is back", node)})
+		}))...)
 }
 
 // unlockAction is slipway_unlock.

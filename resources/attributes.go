@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -253,6 +256,29 @@ func flag(description string) schema.BoolAttribute {
 func list(description string, validators ...validator.List) schema.ListAttribute {
 	return schema.ListAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description,
 		Validators: append([]validator.List{values.NoNulls{}}, validators...)}
+}
+
+// set is a set of texts that each accepts.
+func set(description string, each validator.String, validators ...validator.Set) schema.SetAttribute {
+	return schema.SetAttribute{Optional: true, ElementType: types.StringType, MarkdownDescription: description,
+		Validators: append([]validator.Set{values.NoNulls{}, setvalidator.ValueStringsAre(each)}, validators...)}
+}
+
+func mapping(element attr.Type, description string, validators ...validator.Map) schema.MapAttribute {
+	return schema.MapAttribute{Optional: true, ElementType: element, MarkdownDescription: description,
+		Validators: validators}
+}
+
+func object(description string, attributes map[string]schema.Attribute,
+	validators ...validator.Object) schema.SingleNestedAttribute {
+	return schema.SingleNestedAttribute{Optional: true, MarkdownDescription: description, Attributes: attributes,
+		Validators: validators}
+}
+
+// amount is a whole number from 1 to most, usual where it is left out.
+func amount(description string, usual, most int64) schema.Int64Attribute {
+	return schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(usual),
+		MarkdownDescription: description, Validators: []validator.Int64{int64validator.Between(1, most)}}
 }
 
 // choice is one of some texts, the first where it is left out.

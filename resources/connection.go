@@ -112,24 +112,16 @@ const nodeCredentials = "credentials"
 
 // nodeConnectionAttribute is `connect` of slipway_node.
 func nodeConnectionAttribute() schema.SingleNestedAttribute {
-	return schema.SingleNestedAttribute{
-		Optional: true,
-		MarkdownDescription: "How this node is reached, where it differs from the provider's `connection`. Each attribute given here counts instead of the provider's. A private key, key file or `agent = true` given here " +
-			"keeps the provider's keys, passphrase and certificate away from this node.",
-		Attributes: connectionAttributes(ConnectionFields(), false),
-		Validators: eitherKey(nodeCredentials),
-	}
+	return object("How this node is reached, where it differs from the provider's `connection`. Each attribute given here counts instead of the provider's. A private key, key file or `agent = true` given here "+
+		"keeps the provider's keys, passphrase and certificate away from this node.",
+		connectionAttributes(ConnectionFields(), false), eitherKey(nodeCredentials)...)
 }
 
 // ProviderConnectionAttribute is `connection` of the provider.
 func ProviderConnectionAttribute() schema.SingleNestedAttribute {
-	return schema.SingleNestedAttribute{
-		Optional: true,
-		MarkdownDescription: "How nodes are reached. These are defaults: a node's own `connect` counts instead, attribute by attribute. What is given here is in no state and may come from an ephemeral value. " +
-			"Configuration counts before the environment; a key that is configured here keeps all keys of the environment away.",
-		Attributes: connectionAttributes(ConnectionFields(), true),
-		Validators: eitherKey(""),
-	}
+	return object("How nodes are reached. These are defaults: a node's own `connect` counts instead, attribute by attribute. What is given here is in no state and may come from an ephemeral value. "+
+		"Configuration counts before the environment; a key that is configured here keeps all keys of the environment away.",
+		connectionAttributes(ConnectionFields(), true), eitherKey("")...)
 }
 
 // stateNote goes with everything secret that a resource takes.
@@ -140,15 +132,15 @@ const stateNote = " It is kept in Terraform's state, as every attribute of a res
 func connectionAttributes(fields []ConnectionField, ofProvider bool) map[string]schema.Attribute {
 	attributes, secrets := make(map[string]schema.Attribute, len(fields)+1), make(map[string]schema.Attribute)
 	for _, f := range fields {
-		text, validators, either := f.Description, f.strings, eitherKey("")
+		description, validators, either := f.Description, f.strings, eitherKey("")
 		if len(f.Allowed) > 0 {
 			validators = []validator.String{stringvalidator.OneOf(f.Allowed...)}
 		}
 		switch {
 		case ofProvider:
-			text += f.defaults()
+			description += f.defaults()
 		case f.Sensitive:
-			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: text + stateNote,
+			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description + stateNote,
 				Validators: validators}
 			attributes[f.Name] = movedAttribute(values.Join(nodeCredentials, f.Name))
 			continue
@@ -159,16 +151,15 @@ func connectionAttributes(fields []ConnectionField, ofProvider bool) map[string]
 		switch f.Kind {
 		case TextField:
 			attributes[f.Name] = schema.StringAttribute{Required: f.Required, Optional: !f.Required, Sensitive: f.Sensitive,
-				MarkdownDescription: text, Validators: validators}
+				MarkdownDescription: description, Validators: validators}
 		case NumberField:
-			attributes[f.Name] = schema.Int64Attribute{Optional: true, MarkdownDescription: text, Validators: f.integers}
+			attributes[f.Name] = number(description, f.integers...)
 		case FlagField:
-			attributes[f.Name] = schema.BoolAttribute{Optional: true, MarkdownDescription: text}
+			attributes[f.Name] = flag(description)
 		case LinesField:
-			attributes[f.Name] = schema.ListAttribute{Optional: true, ElementType: types.StringType,
-				MarkdownDescription: text, Validators: lines()}
+			attributes[f.Name] = list(description, listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)))
 		case BastionsField:
-			attributes[f.Name] = schema.ListNestedAttribute{Optional: true, MarkdownDescription: text,
+			attributes[f.Name] = schema.ListNestedAttribute{Optional: true, MarkdownDescription: description,
 				NestedObject: schema.NestedAttributeObject{Validators: either,
 					Attributes: connectionAttributes(hopFields(), ofProvider)}}
 		}
@@ -180,8 +171,7 @@ func connectionAttributes(fields []ConnectionField, ofProvider bool) map[string]
 			MarkdownDescription: "Refused: a node's `connect` has its secrets there, the provider has them beside everything else.", Validators: []validator.Map{misplaced()}}
 		return attributes
 	}
-	attributes[nodeCredentials] = schema.SingleNestedAttribute{Optional: true, Attributes: secrets,
-		MarkdownDescription: "What is secret. It stands apart because Terraform walks every sensitive attribute of every node many times, also one that is not set; where nothing is secret, leave the object out."}
+	attributes[nodeCredentials] = object("What is secret. It stands apart because Terraform walks every sensitive attribute of every node many times, also one that is not set; where nothing is secret, leave the object out.", secrets)
 	return attributes
 }
 
@@ -203,8 +193,7 @@ func (f ConnectionField) defaults() (text string) {
 // movedAttribute stands where a secret stood in version 0 and refuses it. Without the attribute, Terraform would leave
 // what is given there out without a word, and the node would be reached with another key.
 func movedAttribute(to string) schema.Attribute {
-	return schema.StringAttribute{Optional: true, MarkdownDescription: "Moved: give `" + to + "` instead.",
-		Validators: []validator.String{moved(to)}}
+	return text("Moved: give `"+to+"` instead.", moved(to))
 }
 
 // eitherKey refuses a connection or hop that gives its private key twice. secrets is the name of the object that has
@@ -212,9 +201,4 @@ func movedAttribute(to string) schema.Attribute {
 func eitherKey(secrets string) []validator.Object {
 	return []validator.Object{onlyOneOf("Give the private key as text or as a file, not both.",
 		values.Join(secrets, "private_key"), "private_key_file")}
-}
-
-// lines accepts a list of texts without empty ones.
-func lines() []validator.List {
-	return []validator.List{values.NoNulls{}, listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64default"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -54,12 +53,10 @@ func (d *Deployment) Metadata(_ context.Context, req resource.MetadataRequest, r
 
 // Configure takes the provider's connection defaults.
 func (d *Deployment) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	d.provider, _ = providerData("slipway_deployment", req, resp)
+	d.provider, _ = values.Shared[ProviderData]("slipway_deployment", req.ProviderData, &resp.Diagnostics)
 }
 
 // engine returns the engine with what the provider gives.
-func (d *Deployment) engine() *engine.Engine { return d.provider.engine() }
-
 func (p ProviderData) engine() *engine.Engine {
 	executor := func() rollout.Executor { return rollout.NewInProcess() }
 	if p.Handing != nil {
@@ -152,23 +149,12 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 				"the guide [Plugins and stages](../guides/plugins) says when."),
 			"ordering": text("What a catalog says of the order of tasks beyond their requirements: `data.slipway_catalog.site.ordering`, as it is. The guide [Catalogs](../guides/catalog) says what it may contain. "+
 				"A rule that cannot be kept is an error that names the tasks.", orderingRule()),
-			"parallelism": schema.Int64Attribute{
-				Optional: true, Computed: true, Default: int64default.StaticInt64(10),
-				MarkdownDescription: "How many nodes are worked on at once, 1 to 1000. Default 10.",
-				Validators:          []validator.Int64{int64validator.Between(1, 1000)},
-			},
-			"parallel_groups": schema.Int64Attribute{
-				Optional: true, Computed: true, Default: int64default.StaticInt64(1),
-				MarkdownDescription: "How many groups are worked on at once, 1 to 100. Default 1: one after the other. Only groups that have nothing to do with each other go at once: neither depends on the other, " +
-					"they share no node, and no task of one requires one of the other or reads what its callbacks return. How a run ends does not depend on it.",
-				Validators: []validator.Int64{int64validator.Between(1, 100)},
-			},
+			"parallelism": amount("How many nodes are worked on at once, 1 to 1000. Default 10.", 10, 1000),
+			"parallel_groups": amount("How many groups are worked on at once, 1 to 100. Default 1: one after the other. Only groups that have nothing to do with each other go at once: neither depends on the other, "+
+				"they share no node, and no task of one requires one of the other or reads what its callbacks return. How a run ends does not depend on it.", 1, 100),
 			"on_destroy":      choice("What destroying the deployment does on the nodes: `teardown` (default) undoes everything that slipway did there, `retain` leaves the nodes as they are.", onDestroyTeardown, onDestroyRetain),
 			"drift_detection": choice("`full` (default) checks every applied configuration resource on every node at refresh; `off` connects to no node at refresh.", driftFull, driftOff),
-			"triggers": schema.MapAttribute{
-				Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Arbitrary values; when one changes, the next apply checks every configuration resource on every node again. Use this and not `replace_triggered_by`, which would tear the whole site down first.",
-			},
+			"triggers":        mapping(types.StringType, "Arbitrary values; when one changes, the next apply checks every configuration resource on every node again. Use this and not `replace_triggered_by`, which would tear the whole site down first."),
 			"private_key_wo": schema.StringAttribute{
 				Optional: true, Sensitive: true, WriteOnly: true,
 				MarkdownDescription: "Private key, PEM, for nodes whose own connection gives no key. Write-only: it is in no state and no plan file, and for the same reason Terraform gives it to create and update only. Refresh and destroy " +
@@ -185,39 +171,24 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			"secrets_version": number("Version of `secrets_wo`. Files that refer to a secret are written again when it changes.", int64validator.AtLeast(1)),
 			"timeouts":        timeoutsAttribute(ctx),
 			"protect":         protectAttribute(),
-			"limit": schema.SingleNestedAttribute{
-				Optional: true,
-				MarkdownDescription: "What the plan covers, like `--limit` of Ansible: these nodes, and all nodes of these groups. Everything else stays as it is, also drift and nodes that left, until a plan covers it. " +
-					"A warning says what waits, and `status` is `limited`. A service of an entity that changes must be covered as a whole.",
-				Attributes: map[string]schema.Attribute{
-					"nodes": schema.SetAttribute{Optional: true, ElementType: types.StringType,
-						MarkdownDescription: "Names of nodes. One that left the site and is still to be torn down may be named, too."},
-					"groups": schema.SetAttribute{Optional: true, ElementType: types.StringType,
-						MarkdownDescription: "Names of groups."},
-				},
-			},
-			"freeze": schema.StringAttribute{
-				Optional:   true,
-				Validators: []validator.String{stringvalidator.LengthAtLeast(1)},
-				MarkdownDescription: "Why nothing may be done, such as `\"end of quarter, until 2 January\"`. A plan with work is then an error that shows the reason and the steps; one without work stays empty. " +
-					"Destroying the deployment is refused, too; what counts there is the state.",
-			},
+			"limit": object("What the plan covers, like `--limit` of Ansible: these nodes, and all nodes of these groups. Everything else stays as it is, also drift and nodes that left, until a plan covers it. "+
+				"A warning says what waits, and `status` is `limited`. A service of an entity that changes must be covered as a whole.", map[string]schema.Attribute{
+				"nodes": schema.SetAttribute{Optional: true, ElementType: types.StringType,
+					MarkdownDescription: "Names of nodes. One that left the site and is still to be torn down may be named, too."},
+				"groups": schema.SetAttribute{Optional: true, ElementType: types.StringType,
+					MarkdownDescription: "Names of groups."},
+			}),
+			"freeze": text("Why nothing may be done, such as `\"end of quarter, until 2 January\"`. A plan with work is then an error that shows the reason and the steps; one without work stays empty. "+
+				"Destroying the deployment is refused, too; what counts there is the state.", stringvalidator.LengthAtLeast(1)),
 			"approval": text("What a run does where it is to pause, after a batch that is to be approved or outside of the `maintenance` window of a group: `wait` (default) waits until it may go on; `end` ends the apply successfully, with `status` `paused`, and the next plan shows the rest. "+
 				"A run that waits is bounded by `timeouts`.", stringvalidator.OneOf(site.ApprovalWait, site.ApprovalEnd)),
-			"approved_batches": schema.MapAttribute{
-				Optional: true, ElementType: types.Int64Type,
-				MarkdownDescription: "With `approval = \"end\"`, the last batch that is approved of each group with `approve` in its `rolling`: `{ compute = 2 }`. The plan goes as far as the next batch that is to be approved; " +
-					"what comes after it, and groups that depend on the group, stay as they are until then. 0, or no number, approves none: take it back with the next change, which is to be approved anew. The guide [Deployment groups](../guides/groups) says more.",
-			},
-			"failure_budget": schema.SingleNestedAttribute{
-				Optional: true,
-				MarkdownDescription: "How many nodes may fail in one run, over all groups. Once more have failed, nothing new is started in any group; what runs is finished and unlocked, and the apply fails. " +
-					"Of two limits the smaller one counts. The guide [Deployment groups](../guides/groups) says more.",
-				Attributes: map[string]schema.Attribute{
-					"nodes":   number("How many nodes may fail, 0 or more.", int64validator.AtLeast(0)),
-					"percent": number("Which share of the nodes that are in a group may fail, in percent, rounded down.", int64validator.Between(0, 100)),
-				},
-			},
+			"approved_batches": mapping(types.Int64Type, "With `approval = \"end\"`, the last batch that is approved of each group with `approve` in its `rolling`: `{ compute = 2 }`. The plan goes as far as the next batch that is to be approved; "+
+				"what comes after it, and groups that depend on the group, stay as they are until then. 0, or no number, approves none: take it back with the next change, which is to be approved anew. The guide [Deployment groups](../guides/groups) says more."),
+			"failure_budget": object("How many nodes may fail in one run, over all groups. Once more have failed, nothing new is started in any group; what runs is finished and unlocked, and the apply fails. "+
+				"Of two limits the smaller one counts. The guide [Deployment groups](../guides/groups) says more.", map[string]schema.Attribute{
+				"nodes":   number("How many nodes may fail, 0 or more.", int64validator.AtLeast(0)),
+				"percent": number("Which share of the nodes that are in a group may fail, in percent, rounded down.", int64validator.Between(0, 100)),
+			}),
 
 			"run": shown(types.Int64Type, "Number of the last run that had work, from 1. A plan with work shows the next one: each of its `steps` begins with it and each node in `changed_nodes` has it, so "+
 				"that Terraform prints them all, whatever the last run did."),

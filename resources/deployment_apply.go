@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
@@ -33,15 +34,7 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	ctx, cancel := d.provider.Runs.within(ctx, "create", timeout)
 	defer cancel()
 	old := d.provider.Runs.replacedBy(plan.Site.ValueString())
-	how := engine.Run{Replaced: old.nodes}
-	if d.provider.Handing != nil {
-		var err error
-		if how.Model, err = modelOf(ctx, req.Plan); err != nil {
-			resp.Diagnostics.AddError("The run cannot be handed over", err.Error())
-			return
-		}
-	}
-	out, diags := d.apply(ctx, &plan, nil, engine.State{}, how, key)
+	out, diags := d.apply(ctx, req.Plan, &plan, nil, engine.State{}, engine.Run{Replaced: old.nodes}, key)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
 	if out.Active != "" { // the next creation waits for the run
@@ -79,15 +72,7 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 	}
 	ctx, cancel := d.provider.Runs.within(ctx, "update", timeout)
 	defer cancel()
-	var how engine.Run
-	if d.provider.Handing != nil {
-		var err error
-		if how.Model, err = modelOf(ctx, req.Plan); err != nil {
-			resp.Diagnostics.AddError("The run cannot be handed over", err.Error())
-			return
-		}
-	}
-	out, diags := d.apply(ctx, &plan, &prior, past, how, key)
+	out, diags := d.apply(ctx, req.Plan, &plan, &prior, past, engine.Run{}, key)
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
 	if out.Status == "" {
@@ -98,8 +83,15 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 }
 
 // apply runs what the plan shows.
-func (d *Deployment) apply(ctx context.Context, plan, prior *deploymentModelV1, past engine.State, how engine.Run,
-	key types.String) (out engine.Outcome, diags diag.Diagnostics) {
+func (d *Deployment) apply(ctx context.Context, planned tfsdk.Plan, plan, prior *deploymentModelV1, past engine.State,
+	how engine.Run, key types.String) (out engine.Outcome, diags diag.Diagnostics) {
+	if d.provider.Handing != nil {
+		var err error
+		if how.Model, err = modelOf(ctx, planned); err != nil {
+			diags.AddError("The run cannot be handed over", err.Error())
+			return out, diags
+		}
+	}
 	desired, known, diags := plan.Value(ctx)
 	if diags.HasError() {
 		return out, diags.Errors()
@@ -120,7 +112,7 @@ func (d *Deployment) apply(ctx context.Context, plan, prior *deploymentModelV1, 
 	how.Protection = limits.Protection
 	how.Digest = plan.Digest.ValueString()
 	how.Secrets = engine.Secrets{Known: true, Version: plan.SecretsVersion.String(), Content: secretsOf(plan.SecretsWO)}
-	out = d.engine().Apply(ctx, before, desired, how)
+	out = d.provider.engine().Apply(ctx, before, desired, how)
 	diags.Append(messages(out.Messages)...)
 	return out, diags
 }
@@ -183,7 +175,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
 	defer cancel()
 	prior := engine.Prior{State: past, Nodes: nodes, Unreachable: values.Texts(state.Unreachable)}
-	out := d.engine().Destroy(ctx, name, prior, engine.Run{Settings: d.settings(state, nil, types.StringNull()),
+	out := d.provider.engine().Destroy(ctx, name, prior, engine.Run{Settings: d.settings(state, nil, types.StringNull()),
 		Parallelism: int(state.Parallelism.ValueInt64())})
 	resp.Diagnostics.Append(messages(out.Messages)...)
 	resp.Diagnostics.Append(tornDown(out)...)

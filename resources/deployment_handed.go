@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -19,24 +18,11 @@ import (
 const handedKey = "handed"
 
 // rememberHanded saves the run whose outcome is in the state; empty: nothing changes.
-func rememberHanded(ctx context.Context, to privateWriter, run string) (diags diag.Diagnostics) {
+func rememberHanded(ctx context.Context, to privateWriter, run string) diag.Diagnostics {
 	if run == "" {
 		return nil
 	}
-	raw, err := json.Marshal(run)
-	if err != nil {
-		diags.AddError("Private state cannot be saved", err.Error())
-		return diags
-	}
-	return to.SetKey(ctx, handedKey, raw)
-}
-
-func recallHanded(ctx context.Context, from privateReader) (run string, diags diag.Diagnostics) {
-	raw, diags := from.GetKey(ctx, handedKey)
-	if err := json.Unmarshal(raw, &run); len(raw) > 0 && err != nil {
-		diags.AddError("Private state is not readable", err.Error())
-	}
-	return run, diags
+	return setPrivate(ctx, to, handedKey, run)
 }
 
 // modelOf returns a planned deployment as bytes, for a run that is handed over: whoever finds its outcome has the model
@@ -78,7 +64,7 @@ func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) (d
 	if inState || d.provider.Unknown || siteName.IsUnknown() {
 		return nil // of a site in the state, the refresh has said it
 	}
-	h, err := d.engine().LastHanded(ctx, siteName.ValueString(), "")
+	h, err := d.provider.engine().LastHanded(ctx, siteName.ValueString(), "")
 	switch {
 	case err != nil:
 		diags.AddWarning("The last run is not known", err.Error())
@@ -98,11 +84,11 @@ func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) (d
 // outcome of one that has ended is brought into state and past.
 func (d *Deployment) lastHanded(ctx context.Context, from tfsdk.State, private privateReader, state *deploymentModelV1,
 	past *engine.State) (h *engine.Handed, diags diag.Diagnostics) {
-	known, diags := recallHanded(ctx, private)
+	known, diags := privateValue[string](ctx, private, handedKey)
 	if diags.HasError() {
 		return nil, diags
 	}
-	h, err := d.engine().LastHanded(ctx, state.Site.ValueString(), known)
+	h, err := d.provider.engine().LastHanded(ctx, state.Site.ValueString(), known)
 	switch {
 	case err != nil:
 		diags.AddWarning("The last run is not known", err.Error()+"\n\nThe state counts as it is.")

@@ -210,39 +210,44 @@ func recall(ctx context.Context, from privateReader) (past engine.State, saved b
 
 // remember saves what is to be remembered.
 func remember(ctx context.Context, to privateWriter, state engine.State) (diags diag.Diagnostics) {
-	raw, err := state.MarshalJSON()
+	diags.Append(to.SetKey(ctx, replacementKey, nil)...)
+	diags.Append(setPrivate(ctx, to, privateKey, state)...)
+	return diags
+}
+
+// privateValue returns what is under a key of the private state; nothing where it is missing.
+func privateValue[T any](ctx context.Context, from privateReader, key string) (value T, diags diag.Diagnostics) {
+	raw, diags := from.GetKey(ctx, key)
+	if err := json.Unmarshal(raw, &value); len(raw) > 0 && err != nil {
+		diags.AddError("Private state is not readable", err.Error())
+	}
+	return value, diags
+}
+
+// setPrivate saves a value under a key of the private state.
+func setPrivate(ctx context.Context, to privateWriter, key string, value any) (diags diag.Diagnostics) {
+	raw, err := json.Marshal(value)
 	if err != nil {
 		diags.AddError("Private state cannot be saved", err.Error())
 		return diags
 	}
-	diags.Append(to.SetKey(ctx, replacementKey, nil)...)
-	diags.Append(to.SetKey(ctx, privateKey, raw)...)
-	return diags
+	return to.SetKey(ctx, key, raw)
 }
 
 // refusal is an error that the plan notes under [replacementKey].
 type refusal struct{ Summary, Detail string }
 
-func noteRefusal(ctx context.Context, private privateWriter, refused diag.Diagnostics) (diags diag.Diagnostics) {
+func noteRefusal(ctx context.Context, private privateWriter, refused diag.Diagnostics) diag.Diagnostics {
 	var errs []refusal
 	for _, e := range refused {
 		errs = append(errs, refusal{e.Summary(), e.Detail()})
 	}
-	raw, err := json.Marshal(errs)
-	if err != nil {
-		diags.AddError("The plan cannot be noted", err.Error())
-		return diags
-	}
-	return private.SetKey(ctx, replacementKey, raw)
+	return setPrivate(ctx, private, replacementKey, errs)
 }
 
 // refuseReplacement returns what the first call noted.
 func refuseReplacement(ctx context.Context, private privateReader) diag.Diagnostics {
-	raw, diags := private.GetKey(ctx, replacementKey)
-	var errs []refusal
-	if err := json.Unmarshal(raw, &errs); len(raw) > 0 && err != nil {
-		diags.AddError("Private state is not readable", err.Error())
-	}
+	errs, diags := privateValue[[]refusal](ctx, private, replacementKey)
 	for _, e := range errs {
 		diags.AddError(e.Summary, e.Detail)
 	}

@@ -291,12 +291,8 @@ func (m *deploymentModelV1) foreseePart(ctx context.Context, p *engine.Part, pri
 	if diags.HasError() {
 		return
 	}
-	names := make([]string, len(nodes))
-	for i, n := range nodes {
-		names[i] = n.Name
-	}
 	ends := p.Foresee(before, !m.Groups.Equal(prior.Groups) || !m.Plugins.Equal(prior.Plugins) ||
-		!m.Ordering.Equal(prior.Ordering) || !m.Triggers.Equal(prior.Triggers), names)
+		!m.Ordering.Equal(prior.Ordering) || !m.Triggers.Equal(prior.Triggers), site.NodeNames(nodes))
 	if ends.Nodes != nil {
 		m.NodeStatus = stringMap(ends.Nodes)
 	}

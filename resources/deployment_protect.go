@@ -25,18 +25,14 @@ type protectModel struct {
 }
 
 func protectAttribute() schema.Attribute {
-	return schema.SingleNestedAttribute{
-		Optional: true,
-		MarkdownDescription: "What one plan may take away. A plan that would take away more is refused, before anything is touched; it is counted from the prior state and the configuration. " +
-			"Without it, a plan is refused that tears down more than one node and more than 10 % of the nodes on which anything is applied. Destroying the whole deployment is concerned only by `destroy`. Replacing it needs `max_torn_down_nodes`.",
-		Attributes: map[string]schema.Attribute{
-			"max_torn_down_nodes": text("How many nodes may be torn down: a number, or a share of the nodes on which anything is applied, such as `\"10%\"`. A node is torn down when it leaves `nodes`, "+
-				"and when it stays there but leaves every group. One that gets an address where nobody was counts in the apply, when another machine answers there. Left out, it is 1 or 10 %, whichever is more.", stringvalidator.RegexMatches(planner.NumberOrShare, `must be a number of nodes, such as 1, or a share of them from 0% to 100%, such as "10%"`)),
-			"max_removed_resources": number("How many configuration resources may be removed on the nodes that are not torn down; a resource counts once for each node. Left out, any number.", int64validator.AtLeast(0)),
-			"destroy": flag("`true` refuses to destroy the deployment, also when it is to be replaced. What counts is the state: to destroy it all the same, set it to `false` and apply first. " +
-				"Replacing a tainted deployment is allowed, because that touches no node."),
-		},
-	}
+	return object("What one plan may take away. A plan that would take away more is refused, before anything is touched; it is counted from the prior state and the configuration. "+
+		"Without it, a plan is refused that tears down more than one node and more than 10 % of the nodes on which anything is applied. Destroying the whole deployment is concerned only by `destroy`. Replacing it needs `max_torn_down_nodes`.", map[string]schema.Attribute{
+		"max_torn_down_nodes": text("How many nodes may be torn down: a number, or a share of the nodes on which anything is applied, such as `\"10%\"`. A node is torn down when it leaves `nodes`, "+
+			"and when it stays there but leaves every group. One that gets an address where nobody was counts in the apply, when another machine answers there. Left out, it is 1 or 10 %, whichever is more.", stringvalidator.RegexMatches(planner.NumberOrShare, `must be a number of nodes, such as 1, or a share of them from 0% to 100%, such as "10%"`)),
+		"max_removed_resources": number("How many configuration resources may be removed on the nodes that are not torn down; a resource counts once for each node. Left out, any number.", int64validator.AtLeast(0)),
+		"destroy": flag("`true` refuses to destroy the deployment, also when it is to be replaced. What counts is the state: to destroy it all the same, set it to `false` and apply first. " +
+			"Replacing a tainted deployment is allowed, because that touches no node."),
+	})
 }
 
 // limitsOf returns what a plan may take away by its protect, and whether the deployment may be destroyed by that of the

@@ -39,7 +39,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		resp.Diagnostics.Append(remember(ctx, resp.Private, past)...)
 		return
 	}
-	e := d.engine()
+	e := d.provider.engine()
 	past, known, found := e.Adopt(ctx, state.Site.ValueString(), past)
 	resp.Diagnostics.Append(messages(found)...)
 	if known != nil {

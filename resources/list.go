@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // ListResources are what Terraform 1.14 can search with `terraform query`.
@@ -33,7 +35,7 @@ func (*deploymentList) ListResourceConfigSchema(_ context.Context, _ query.ListR
 
 func (l *deploymentList) Configure(_ context.Context, req resource.ConfigureRequest,
 	resp *resource.ConfigureResponse) {
-	l.provider, _ = providerData("slipway_deployment", req, resp)
+	l.provider, _ = values.Shared[ProviderData]("slipway_deployment", req.ProviderData, &resp.Diagnostics)
 }
 
 // List returns each site once, by name.

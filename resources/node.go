@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
@@ -96,24 +95,10 @@ func nodeSchema() schema.Schema {
 			"name":    nameAttribute("node"),
 			"address": text("Host name or IP address. A node with transport `local` has none.", addressValidator()),
 			"rack":    text("Name of the rack that the node is in, for selectors.", stringvalidator.LengthAtLeast(1)),
-			"tags": schema.SetAttribute{
-				Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Tags, for selectors.",
-				Validators: []validator.Set{values.NoNulls{},
-					setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
-			},
-			"labels": schema.MapAttribute{
-				Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Labels, key to value, for selectors. Neither keys nor values hold a colon or have white space around them, so that a selector can name them as `key:value`.",
-				Validators: []validator.Map{values.NoNulls{}, mapvalidator.KeysAre(labelValidator()),
-					mapvalidator.ValueStringsAre(labelValidator())},
-			},
-			"roles": schema.SetAttribute{
-				Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Roles, for overrides.",
-				Validators: []validator.Set{values.NoNulls{},
-					setvalidator.ValueStringsAre(values.NameValidator())},
-			},
+			"tags":    set("Tags, for selectors.", stringvalidator.LengthAtLeast(1)),
+			"labels": mapping(types.StringType, "Labels, key to value, for selectors. Neither keys nor values hold a colon or have white space around them, so that a selector can name them as `key:value`.",
+				values.NoNulls{}, mapvalidator.KeysAre(labelValidator()), mapvalidator.ValueStringsAre(labelValidator())),
+			"roles": set("Roles, for overrides.", values.NameValidator()),
 			"zone": text("Zone of the node: with an engine that has workers, those of this zone reach it, and any worker where none is set. It changes nothing of what is done on the node, and nothing without workers.",
 				values.NameValidator()),
 			nodeConnection: nodeConnectionAttribute(),

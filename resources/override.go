@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
@@ -23,23 +22,13 @@ func overrideSchema() schema.Schema {
 		for i, o := range others {
 			expressions[i] = path.MatchRoot(o)
 		}
-		return schema.SetAttribute{
-			Optional: true, ElementType: types.StringType,
-			MarkdownDescription: what + " that the override is for. At most one of `groups`, `roles` and `nodes` is given; with none of them the override is for the whole site.",
-			Validators: []validator.Set{values.NoNulls{}, setvalidator.SizeAtLeast(1),
-				setvalidator.ValueStringsAre(each),
-				setvalidator.ConflictsWith(expressions...)},
-		}
+		return set(what+" that the override is for. At most one of `groups`, `roles` and `nodes` is given; with none of them the override is for the whole site.",
+			each, setvalidator.SizeAtLeast(1), setvalidator.ConflictsWith(expressions...))
 	}
 	names := func(description string) schema.SetAttribute {
-		return schema.SetAttribute{
-			Optional: true, ElementType: types.StringType, MarkdownDescription: description,
-			Validators: []validator.Set{values.NoNulls{},
-				setvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1))},
-		}
+		return set(description, stringvalidator.LengthAtLeast(1))
 	}
 	return schema.Schema{
-		Version: 0,
 		MarkdownDescription: "An override: changes configuration resources that services bring, or adds some, for the whole site or for some groups, roles or nodes. Narrower scopes win: site, group, role, node. " +
 			"It connects to nothing; `slipway_deployment` does the work. Import takes the override's name; everything else then comes from the configuration.",
 		Attributes: map[string]schema.Attribute{
@@ -54,20 +43,16 @@ func overrideSchema() schema.Schema {
 				MarkdownDescription: "What to change or add: `type = { title = { parameter = value } }`. A null is an error, because an override cannot take a parameter away.",
 				Validators:          []validator.Dynamic{configurationRule(configurationForm{override: true})},
 			},
-			"options": schema.SingleNestedAttribute{
-				Optional:            true,
-				MarkdownDescription: "Which resources the override may change and create.",
-				Attributes: map[string]schema.Attribute{
-					"create":                  flag("Whether resources that no service brings are created. Default true."),
-					"types_filter":            names("Types that are considered; left out or empty, all are."),
-					"titles_filter":           names("Titles that are considered; left out or empty, all are."),
-					"types_create_exception":  names("Types for which the opposite of `create` counts."),
-					"titles_create_exception": names("Titles for which the opposite of `create` counts."),
-					"defaults": schema.DynamicAttribute{Optional: true,
-						MarkdownDescription: "Parameters for every resource of a type that the override changes or creates, unless `configuration` gives them: `type = { parameter = value }`.",
-						Validators:          []validator.Dynamic{configurationRule(configurationForm{override: true, defaults: true})}},
-				},
-			},
+			"options": object("Which resources the override may change and create.", map[string]schema.Attribute{
+				"create":                  flag("Whether resources that no service brings are created. Default true."),
+				"types_filter":            names("Types that are considered; left out or empty, all are."),
+				"titles_filter":           names("Titles that are considered; left out or empty, all are."),
+				"types_create_exception":  names("Types for which the opposite of `create` counts."),
+				"titles_create_exception": names("Titles for which the opposite of `create` counts."),
+				"defaults": schema.DynamicAttribute{Optional: true,
+					MarkdownDescription: "Parameters for every resource of a type that the override changes or creates, unless `configuration` gives them: `type = { parameter = value }`.",
+					Validators:          []validator.Dynamic{configurationRule(configurationForm{override: true, defaults: true})}},
+			}),
 		},
 	}
 }

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -37,16 +36,6 @@ type ProviderData struct {
 	Runs *Runs
 	// Planned are the nodes that the plan at work reaches otherwise.
 	Planned *Planned
-}
-
-// providerData returns what the provider shares with a resource, once it is configured.
-func providerData(name string, req resource.ConfigureRequest, resp *resource.ConfigureResponse) (data ProviderData,
-	ok bool) {
-	if data, ok = req.ProviderData.(ProviderData); !ok && req.ProviderData != nil {
-		resp.Diagnostics.AddError("Provider is not configured",
-			fmt.Sprintf("%s got %T from the provider. This is a defect of slipway; please report it.", name, req.ProviderData))
-	}
-	return data, ok
 }
 
 // connection returns the defaults of nodes' connections. key, when it is not null, is a private key in PEM that counts
@@ -258,7 +247,7 @@ func (p *Planned) of(n site.Node) (is site.Node, ok bool) {
 
 // Configure takes what the provider shares.
 func (n *node) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	data, _ := providerData("slipway_node", req, resp)
+	data, _ := values.Shared[ProviderData]("slipway_node", req.ProviderData, &resp.Diagnostics)
 	n.planned = data.Planned
 }
 

@@ -111,25 +111,19 @@ func checkLifecycle(text string) error {
 
 func serviceSchema() schema.Schema {
 	return schema.Schema{
-		Version: 0,
 		MarkdownDescription: "A service, placed on nodes by selectors: an instance of an entity of a catalog, or configuration resources as they are. It connects to nothing; `slipway_deployment` does the work. " +
 			"Import takes the service's name; everything else then comes from the configuration.",
 		Attributes: map[string]schema.Attribute{
 			"name":      nameAttribute("service"),
 			"selectors": selectorsAttribute("have the service"),
-			"entity": schema.SingleNestedAttribute{
-				Optional: true,
-				MarkdownDescription: "The entity that the service is of: an element of `entities` of `data.slipway_catalog`. Give this or `configuration`. " +
-					"The guide [Catalogs](../guides/catalog) says how entities are made.",
-				Attributes: map[string]schema.Attribute{
-					"name": schema.StringAttribute{Optional: true, MarkdownDescription: "Name of the entity; that of the definition."},
-					"digest": schema.StringAttribute{Optional: true,
-						MarkdownDescription: "SHA-256 of the definition: a plan shows by it that the entity changed."},
-					"definition": schema.StringAttribute{Required: true, Sensitive: true,
-						MarkdownDescription: "The entity, as `data.slipway_catalog` gives it. Plans do not show it: it is long, and holds the defaults of " +
-							"sensitive attributes."},
-				},
-			},
+			"entity": object("The entity that the service is of: an element of `entities` of `data.slipway_catalog`. Give this or `configuration`. "+
+				"The guide [Catalogs](../guides/catalog) says how entities are made.", map[string]schema.Attribute{
+				"name":   text("Name of the entity; that of the definition."),
+				"digest": text("SHA-256 of the definition: a plan shows by it that the entity changed."),
+				"definition": schema.StringAttribute{Required: true, Sensitive: true,
+					MarkdownDescription: "The entity, as `data.slipway_catalog` gives it. Plans do not show it: it is long, and holds the defaults of " +
+						"sensitive attributes."},
+			}),
 			"attributes": schema.DynamicAttribute{
 				Optional: true,
 				MarkdownDescription: "The attributes of the service, as its entity has them: `{ servers = [{ address = \"10.0.0.1\" }] }`. A null counts as left out. They are checked when the entity is known, at the latest when the " +
@@ -143,11 +137,8 @@ func serviceSchema() schema.Schema {
 			},
 			"service_lifecycle": text("The lifecycle that the service is driven through: the name of one that slipway brings, or a document that has one (`file(\"lifecycle.yaml\")`). Left out, it is the one that the entity names, "+
 				"`slipway_default` in most cases. The guide [Services](../guides/services) says how lifecycles are made. For a service of an entity.", textRule("the name of a lifecycle that slipway brings, or a document with one", checkLifecycle)),
-			"gates": schema.MapAttribute{
-				Optional: true, ElementType: types.BoolType,
-				MarkdownDescription: "Opens (`true`) and closes (`false`) gates of the lifecycle: its transfers with a `config` name happen by themselves only while the gate of that name is open. A gate that is not named is open. " +
-					"For a service of an entity.",
-			},
+			"gates": mapping(types.BoolType, "Opens (`true`) and closes (`false`) gates of the lifecycle: its transfers with a `config` name happen by themselves only while the gate of that name is open. A gate that is not named is open. "+
+				"For a service of an entity."),
 			"rollback_on_failure": flag("When an update of the service fails, deploy in the same apply what was deployed before, on all of its nodes; the apply fails all the same, and the next plan shows the change again. Default `false`: what " +
 				"was reached stays, and the next apply goes on from there. For a service of an entity."),
 			"target_state": text("A state of the lifecycle to ask for, such as `maintenance`: the service is brought there when the lifecycle has a transfer on request (`api_set_state`) from where it is. For a service of an entity.", stringvalidator.LengthAtLeast(1)),

@@ -3,6 +3,7 @@ package values
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/big"
 	"regexp"
 
@@ -142,6 +143,15 @@ func Texts(collection interface{ Elements() []attr.Value }) (out []string) {
 		}
 	}
 	return out
+}
+
+// Shared returns what the provider shares with name, once it is configured; ok is false before.
+func Shared[T any](name string, given any, diags *diag.Diagnostics) (shared T, ok bool) {
+	if shared, ok = given.(T); !ok && given != nil {
+		diags.AddError("Provider is not configured",
+			fmt.Sprintf("%s got %T from the provider. This is a defect of slipway; please report it.", name, given))
+	}
+	return shared, ok
 }
 
 // Join joins the path of an object and the name of an attribute of it.
