@@ -1,7 +1,9 @@
 package rollout_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,7 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/interceptor"
+	sdk "go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -26,12 +34,19 @@ func onTemporal() func(context.Context, *rollout.Hosted) error { return reported
 
 // reported is onTemporal that counts the signals with ends of sessions.
 func reported(count *atomic.Int32) func(context.Context, *rollout.Hosted) error {
+	return intercepted(count, nil, nil)
+}
+
+// intercepted is reported with interceptors of activities, and a run that goes on where in says.
+func intercepted(count *atomic.Int32, in *temporal.Input, by []interceptor.WorkerInterceptor) func(context.Context,
+	*rollout.Hosted) error {
 	return func(_ context.Context, h *rollout.Hosted) error {
 		var suite testsuite.WorkflowTestSuite
 		suite.SetLogger(slog.New(slog.DiscardHandler))
 		env := suite.NewTestWorkflowEnvironment()
 		env.SetStartTime(time.Now())
 		env.SetTestTimeout(1000 * time.Hour)
+		env.SetWorkerOptions(worker.Options{Interceptors: by})
 		ended := make(chan struct{})
 		defer close(ended)
 		runs := &temporal.Runs{Perform: func(ctx context.Context, _, _, _ string,
@@ -43,7 +58,7 @@ func reported(count *atomic.Int32) func(context.Context, *rollout.Hosted) error 
 			return nil
 		}}
 		runs.Register(env)
-		env.ExecuteWorkflow(temporal.RunName, temporal.Input{Run: h.Run()})
+		env.ExecuteWorkflow(temporal.RunName, *cmp.Or(in, &temporal.Input{Run: h.Run()}))
 		return env.GetWorkflowError()
 	}
 }
@@ -122,6 +137,60 @@ func TestSessionsThatEndTogetherComeWithOneStep(t *testing.T) {
 		}
 		if steps := len(saved); steps > 2*rounds+6 {
 			t.Errorf("%d sessions took %d steps, want one for each %d of them", len(nodes.sessions), steps, parallel)
+		}
+	})
+}
+
+// losing loses the answer of a step of whoever hosts the run, who is gone then.
+type losing struct {
+	interceptor.WorkerInterceptorBase
+	interceptor.ActivityInboundInterceptorBase
+}
+
+func (l *losing) InterceptActivity(_ context.Context,
+	next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	l.Next = next
+	return l
+}
+
+func (l *losing) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	out, err := l.Next.ExecuteActivity(ctx, in)
+	if activity.GetInfo(ctx).ActivityType.Name != "Step" || err != nil {
+		return out, err
+	}
+	time.Sleep(time.Hour) // of the bubble: whatever the step has begun ends
+	return nil, sdk.NewNonRetryableApplicationError("the worker is gone", "run", nil)
+}
+
+// TestACallbackOfALostFirstStepIsCalledOnce checks that nothing begins before the workflow knows of the first step: the
+// run starts anew then.
+func TestACallbackOfALostFirstStepIsCalledOnce(t *testing.T) {
+	s := site.Site{Name: "lon1"}
+	p, err := plan(s, nil, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Phases = []planner.Phase{{TaskGroup: task.Management,
+		Tasks: []task.Task{{Kind: task.Callback, Name: "p/c", Group: task.Management, Action: task.Run}}}}
+	caller := &operator{}
+	synctest.Test(t, func(t *testing.T) {
+		var next temporal.Input
+		host := func(drive func(context.Context, *rollout.Hosted) error) error {
+			_, err := rollout.Run(t.Context(), s, p, rollout.Options{Executor: newFaulty(), Recorder: &diary{}, RunID: "r1",
+				Drive: drive, Keep: new(saves).keep, Now: time.Now, Caller: caller, Machines: rollout.NewMachines(nil)})
+			return err
+		}
+		err := host(intercepted(new(atomic.Int32), nil, []interceptor.WorkerInterceptor{&losing{}}))
+		var goesOn *workflow.ContinueAsNewError
+		if !errors.As(err, &goesOn) || converter.GetDefaultDataConverter().FromPayloads(goesOn.Input, &next) != nil {
+			t.Fatalf("the workflow ended with %v", err)
+		}
+		if next.Generation != 1 || next.Continued != nil || len(caller.calls) > 0 {
+			t.Errorf("generation %d goes on with %v after %d calls, want 1, that starts anew after none", next.Generation,
+				next.Continued, len(caller.calls))
+		}
+		if err := host(intercepted(new(atomic.Int32), &next, nil)); err != nil || len(caller.calls) != 1 {
+			t.Errorf("%d calls, want 1; the run ended with %v", len(caller.calls), err)
 		}
 	})
 }
