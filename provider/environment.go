@@ -54,7 +54,9 @@ func connectionFromEnvironment(getenv func(string) string) (site.Connection, dia
 		diags.AddError("Both SLIPWAY_PRIVATE_KEY and SLIPWAY_PRIVATE_KEY_FILE are set",
 			"Give the private key as text or as a file, not both: unset one of the two variables.")
 	}
-	return c, diags
+	return c.WrittenAs(func(attribute string, _ bool) string {
+		return resources.ConnectionField{Name: attribute}.Environment()
+	}), diags
 }
 
 // environmentValue returns the text of a variable as a configuration would have it. The error does not repeat a

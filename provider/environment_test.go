@@ -64,6 +64,10 @@ func TestEnvironment(t *testing.T) {
 				if diags.HasError() {
 					t.Fatal(diags)
 				}
+				if written := got.Named(strings.ToLower(strings.TrimPrefix(tt.variable, "SLIPWAY_"))); written != tt.variable {
+					t.Errorf("errors name it %s", written)
+				}
+				got.Names = nil
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

@@ -42,12 +42,12 @@ func TestMissingFilesOfAConnectionAreInThePlansWarnings(t *testing.T) {
 		provider   []string // the attributes that the warnings of the provider name
 	}{
 		"there":           {connection: map[string]tftypes.Value{"private_key_file": text(there), "known_hosts_file": text(there)}, hop: there},
-		"missing":         {connection: map[string]tftypes.Value{"private_key_file": text(missing)}, provider: []string{"private_key_file"}},
-		"a directory":     {connection: map[string]tftypes.Value{"private_key_file": text(dir)}, provider: []string{"private_key_file"}},
+		"missing":         {connection: map[string]tftypes.Value{"private_key_file": text(missing)}, provider: []string{"connection.private_key_file"}},
+		"a directory":     {connection: map[string]tftypes.Value{"private_key_file": text(dir)}, provider: []string{"connection.private_key_file"}},
 		"unknown":         {connection: map[string]tftypes.Value{"private_key_file": unknown}},
-		"of a hop":        {hop: missing, provider: []string{"bastions[0].private_key_file"}},
-		"environment":     {env: environment{"SLIPWAY_PRIVATE_KEY_FILE": missing}, provider: []string{"private_key_file"}},
-		"known hosts":     {connection: map[string]tftypes.Value{"known_hosts_file": text(missing)}, provider: []string{"known_hosts_file"}},
+		"of a hop":        {hop: missing, provider: []string{"connection.bastions[0].private_key_file"}},
+		"environment":     {env: environment{"SLIPWAY_PRIVATE_KEY_FILE": missing}, provider: []string{"SLIPWAY_PRIVATE_KEY_FILE"}},
+		"known hosts":     {connection: map[string]tftypes.Value{"known_hosts_file": text(missing)}, provider: []string{"connection.known_hosts_file"}},
 		"hosts to accept": {connection: map[string]tftypes.Value{"known_hosts_file": text(missing), "host_key_policy": text("accept-new")}},
 		"policy unknown":  {connection: map[string]tftypes.Value{"known_hosts_file": text(missing), "host_key_policy": unknown}},
 	} {
@@ -73,7 +73,7 @@ func TestMissingFilesOfAConnectionAreInThePlansWarnings(t *testing.T) {
 				t.Errorf("the provider has %v, want warnings for %v", resp.Diagnostics, c.provider)
 			}
 			for i, want := range c.provider {
-				if i < len(resp.Diagnostics) && !strings.Contains(resp.Diagnostics[i].Detail(), "connection."+want+": "+dir) {
+				if i < len(resp.Diagnostics) && !strings.Contains(resp.Diagnostics[i].Detail(), want+": "+dir) {
 					t.Errorf("the provider warns %q, want it to name %s and the file", resp.Diagnostics[i].Detail(), want)
 				}
 			}

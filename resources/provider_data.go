@@ -42,7 +42,7 @@ type ProviderData struct {
 // before the provider's keys, for nodes whose own connection names no key.
 func (p ProviderData) connection(key types.String) site.Connection {
 	if k := key.ValueString(); k != "" {
-		return site.Connection{PrivateKey: k}.Over(p.Connection)
+		return site.Connection{PrivateKey: k, Names: map[string]string{"private_key": "private_key_wo"}}.Over(p.Connection)
 	}
 	return p.Connection
 }

@@ -18,7 +18,7 @@ func (p *Planned) MissingFiles(defaults site.Connection) Messages {
 	for _, n := range p.Site.Nodes {
 		var lacks []string
 		for _, f := range n.Connection.Files() {
-			if err := missingFile("connect.", f); err != nil && !slices.Contains(named, f) {
+			if err := missingFile(n.Connection, f); err != nil && !slices.Contains(named, f) {
 				lacks = append(lacks, err.Error())
 			}
 		}
@@ -35,7 +35,7 @@ func (p *Planned) MissingFiles(defaults site.Connection) Messages {
 // MissingDefaultFiles warns of the files that the connection of the provider names and that are missing.
 func MissingDefaultFiles(defaults site.Connection) (m Messages) {
 	for _, f := range defaults.Files() {
-		if err := missingFile("connection.", f); err != nil {
+		if err := missingFile(defaults, f); err != nil {
 			attribute, _, _ := strings.Cut(f.Attribute, "[")
 			m = append(m, missingFiles("connection."+attribute, err.Error()+". No node is reached with it as it is")...)
 		}
@@ -43,9 +43,9 @@ func MissingDefaultFiles(defaults site.Connection) (m Messages) {
 	return m
 }
 
-func missingFile(prefix string, f site.ConnectionFile) error {
+func missingFile(c site.Connection, f site.ConnectionFile) error {
 	if err := transport.CheckFile(f.Name); err != nil {
-		return fmt.Errorf("%s%s: %w", prefix, f.Attribute, err)
+		return fmt.Errorf("%s: %w", c.Named(f.Attribute), err)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, invali
 func Reach(nodes []site.Node, defaults site.Connection) []site.Node {
 	out := make([]site.Node, len(nodes))
 	for i, n := range nodes {
-		n.Connection = n.Connection.Over(defaults)
+		n.Connection = n.Connection.OfNode().Over(defaults)
 		out[i] = n
 	}
 	return out

@@ -197,6 +197,7 @@ func (p *Planned) ReachedOtherwise() (m Messages) {
 
 // ReachedAlike reports whether two nodes are reached in the same way.
 func ReachedAlike(a, b site.Node) bool {
+	a.Connection.Names, b.Connection.Names = nil, nil
 	return a.Address == b.Address && reflect.DeepEqual(a.Connection, b.Connection)
 }
 

@@ -120,7 +120,7 @@ func (e *InProcess) local(ctx context.Context, node site.Node, c converge.Manife
 	system, err := e.system(root)
 	if err != nil {
 		return converge.Summary{}, &transport.Error{Kind: transport.Config, Node: node.Name,
-			Message: resource.Textf("connect.root: %v", err), Err: err}
+			Message: resource.Textf("%s: %v", node.Connection.Named("root"), err), Err: err}
 	}
 	defer func() { _ = system.Close() }() // it only holds a directory open: nothing can be lost
 	summary := converge.Run(ctx, system, c, each)

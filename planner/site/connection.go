@@ -3,7 +3,9 @@ package site
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 )
 
 // Over returns the connection that counts for a node: c where c says something, else defaults, attribute by attribute.
@@ -46,6 +48,71 @@ func (c Connection) Over(defaults Connection) Connection {
 	out.Agent = clonePointer(out.Agent)
 	out.SSHConfig = clonePointer(out.SSHConfig)
 	out.Sudo = clonePointer(out.Sudo)
+	out.Names = nil
+	own := c.given()
+	for name := range out.given() {
+		written := defaults.Names[name]
+		if _, is := own[name]; is {
+			written = c.Names[name]
+		}
+		if written != "" {
+			if out.Names == nil {
+				out.Names = map[string]string{}
+			}
+			out.Names[name] = written
+		}
+	}
+	return out
+}
+
+// WrittenAs returns the connection with what it gives under the names that written has of the attributes.
+func (c Connection) WrittenAs(written func(attribute string, secret bool) string) Connection {
+	given := c.given()
+	if c.Names = nil; len(given) > 0 {
+		c.Names = make(map[string]string, len(given))
+	}
+	for name, secret := range given {
+		c.Names[name] = written(name, secret)
+	}
+	return c
+}
+
+// OfNode returns the connection as that of a node: what it gives is named as attributes of connect.
+func (c Connection) OfNode() Connection {
+	return c.WrittenAs(func(attribute string, secret bool) string {
+		if secret {
+			return "connect.credentials." + attribute
+		}
+		return "connect." + attribute
+	})
+}
+
+// Named returns an attribute as the user wrote it, such as `connect.user` for one that a node gives, for errors. One
+// that nobody gives, or the provider does, is `connection.user`. It may be one of a bastion: `bastions[0].user`.
+func (c Connection) Named(attribute string) string {
+	whole, rest, _ := strings.Cut(attribute, "[")
+	name, given := c.Names[whole]
+	switch hop, secret := strings.CutSuffix(rest, "private_key"); {
+	case !given:
+		return "connection." + attribute
+	case rest == "", name == SSHConfigFile:
+		return name
+	case secret && strings.HasPrefix(name, "connect."):
+		return name + "[" + hop + "credentials.private_key"
+	}
+	return name + "[" + rest
+}
+
+// given returns the attributes that c says something of, and which of them are secrets.
+func (c Connection) given() map[string]bool {
+	out := map[string]bool{}
+	v := reflect.ValueOf(c)
+	for i := range v.NumField() {
+		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("key"), ",")
+		if name != "" && !v.Field(i).IsZero() {
+			out[name] = options == "secret"
+		}
+	}
 	return out
 }
 

@@ -56,6 +56,39 @@ func TestConnectionOver(t *testing.T) {
 	}
 }
 
+// An attribute is named as who gave it wrote it: the node, what the defaults name themselves, or the provider.
+func TestConnectionIsNamedAsItWasWritten(t *testing.T) {
+	yes := true
+	provider := Connection{User: "root", Port: 22, KnownHostsFile: "k", Names: map[string]string{"known_hosts_file": "SLIPWAY_KNOWN_HOSTS_FILE"}}
+	defaults := Connection{PrivateKey: "p", Names: map[string]string{"private_key": "private_key_wo"}}.Over(provider)
+	node := Connection{User: "ops", Sudo: &yes, SudoPassword: "s", Bastions: []Bastion{{Host: "jump"}}}
+	for _, c := range []Connection{node.OfNode().Over(defaults), node.OfNode().Over(defaults).Over(Connection{ConnectTimeout: time.Second})} {
+		for attribute, want := range map[string]string{
+			"user": "connect.user", "sudo": "connect.sudo", "sudo_password": "connect.credentials.sudo_password",
+			"bastions[0].user":        "connect.bastions[0].user",
+			"bastions[0].private_key": "connect.bastions[0].credentials.private_key",
+			"port":                    "connection.port", "connect_timeout": "connection.connect_timeout",
+			"private_key": "private_key_wo", "known_hosts_file": "SLIPWAY_KNOWN_HOSTS_FILE", "known_hosts": "connection.known_hosts",
+		} {
+			if got := c.Named(attribute); got != want {
+				t.Errorf("%s is %s, want %s", attribute, got, want)
+			}
+		}
+	}
+	said := Connection{User: "u", Bastions: []Bastion{{Host: "jump"}}}.WrittenAs(func(string, bool) string { return SSHConfigFile })
+	if c := (Connection{Port: 23}).OfNode().Over(said); c.Named("user") != SSHConfigFile || c.Named("bastions[0].user") != SSHConfigFile ||
+		c.Named("port") != "connect.port" {
+		t.Errorf("the names of what the configuration of OpenSSH says: %v", c.Names)
+	}
+	if c := (Connection{PrivateKeyFile: "f"}).OfNode().Over(defaults); c.Named("private_key") != "connection.private_key" ||
+		c.Named("private_key_file") != "connect.private_key_file" {
+		t.Errorf("the name of a key that is left out is kept: %v", c.Names)
+	}
+	if node.Names != nil || len(defaults.Names) != 2 {
+		t.Errorf("the arguments were changed: %v, %v", node.Names, defaults.Names)
+	}
+}
+
 func TestConnectionOverSharesNothing(t *testing.T) {
 	yes := true
 	defaults := Connection{Sudo: &yes, KnownHosts: []string{"a"}, Bastions: []Bastion{{Host: "jump"}}}

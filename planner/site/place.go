@@ -64,8 +64,12 @@ func ValidatePlaces(nodes []Node) invalid.Errors {
 	for _, n := range slices.SortedStableFunc(slices.Values(nodes),
 		func(a, b Node) int { return strings.Compare(a.Name, b.Name) }) {
 		c := n.Connection
-		if c.Transport == "" && c.Root != "" {
-			report(n, "connection.root", invalid.BadValue, onlyLocalHasRoot)
+		if written := c.Named("root"); c.Transport == "" && c.Root != "" {
+			if c.Names["root"] == "connect.root" {
+				report(n, "connection.root", invalid.BadValue, onlyLocalHasRoot)
+			} else {
+				report(n, "", invalid.BadValue, "%s: %s", written, onlyLocalHasRoot)
+			}
 			continue
 		}
 		if c.Transport != "local" && n.Address == "" {

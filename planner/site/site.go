@@ -70,6 +70,9 @@ type Connection struct {
 	Sudo           *bool         `key:"sudo"`       // become root through sudo
 	SudoPassword   string        `key:"sudo_password,secret"`
 	ConnectTimeout time.Duration `key:"connect_timeout"`
+	// Names are attributes -> how the user wrote them, where that is not below the connection of the provider. See
+	// [Connection.Named].
+	Names map[string]string `json:",omitempty"`
 }
 
 // Bastion is one hop of a chain: the first is dialled from the controller, each next through the one before.

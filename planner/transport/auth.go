@@ -23,12 +23,16 @@ import (
 
 // keySource is what the configuration says about one private key.
 type keySource struct {
-	attribute   string
-	key         string // PEM text
+	named       func(attribute string) string // as [site.Connection.Named]
+	of          string                        // the bastion that has the key: "bastions[0]."; "" is the connection itself
+	key         string                        // PEM text
 	file        string
 	passphrase  string
 	certificate string
 }
+
+// at returns an attribute of the source as the user wrote it.
+func (s keySource) at(attribute string) string { return s.named(s.of + attribute) }
 
 func (s keySource) empty() bool { return s.key == "" && s.file == "" }
 
@@ -52,8 +56,8 @@ func newKeyring(node string, source keySource) (*keyring, error) {
 		}
 	} else if source.certificate != "" {
 		return nil, &Error{Kind: Config, Node: node,
-			Message: resource.Textf("%s.certificate is set without the private key that it belongs to: set "+
-				"%[1]s.private_key or %[1]s.private_key_file", source.attribute)}
+			Message: resource.Textf("%s is set without the private key that it belongs to: set "+
+				"%s or %s", source.at("certificate"), source.at("private_key"), source.at("private_key_file"))}
 	}
 	return ring, nil
 }
@@ -73,10 +77,10 @@ func (k *keyring) withAgent(node string, agentKeys []ssh.Signer) (*keyring, erro
 }
 
 func (k *keyring) load(node string, source keySource) error {
-	attribute, text := source.attribute+".private_key", []byte(source.key)
+	attribute, text := source.at("private_key"), []byte(source.key)
 	where := attribute
 	if source.key == "" {
-		attribute = source.attribute + ".private_key_file"
+		attribute = source.at("private_key_file")
 		path, err := expand(source.file)
 		if err != nil {
 			return keyError(node, err, "%s: %v", attribute, err)
@@ -86,7 +90,7 @@ func (k *keyring) load(node string, source keySource) error {
 			return keyError(node, err, "%s: cannot be read: %v", where, cause(err))
 		}
 	}
-	signer, err := parseKey(text, source.passphrase)
+	signer, err := parseKey(text, source)
 	if err != nil {
 		return keyError(node, err, "%s: %v", where, err)
 	}
@@ -94,7 +98,7 @@ func (k *keyring) load(node string, source keySource) error {
 	if source.certificate != "" {
 		certified, err := certify(signer, source.certificate)
 		if err != nil {
-			return keyError(node, err, "%s.certificate: %v", source.attribute, err)
+			return keyError(node, err, "%s: %v", source.at("certificate"), err)
 		}
 		k.add(certified, "certificate of "+name)
 	}
@@ -103,19 +107,19 @@ func (k *keyring) load(node string, source keySource) error {
 }
 
 // parseKey parses a private key. Its errors quote nothing of the text.
-func parseKey(text []byte, passphrase string) (ssh.Signer, error) {
+func parseKey(text []byte, source keySource) (ssh.Signer, error) {
 	signer, err := ssh.ParsePrivateKey(text)
 	if err == nil {
 		return signer, nil
 	}
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
-		if passphrase == "" {
+		if source.passphrase == "" {
 			return nil, errors.New("the key is encrypted: set connection.passphrase (connect.credentials.passphrase of a node)")
 		}
-		signer, err = decrypt(text, passphrase)
+		signer, err = decrypt(text, source.passphrase)
 		if errors.Is(err, x509.IncorrectPasswordError) {
-			return nil, errors.New("the key is encrypted and connection.passphrase is not its passphrase")
+			return nil, fmt.Errorf("the key is encrypted and %s is not its passphrase", source.named("passphrase"))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the encrypted key cannot be used: %w", err)
@@ -190,12 +194,12 @@ func dialAgent(ctx context.Context, c site.Connection, node string) ([]ssh.Signe
 		return nil, nothing, nil
 	case socket == "":
 		return nil, nothing, keyError(node, nil,
-			"connection.agent: SSH_AUTH_SOCK is not set: start ssh-agent, or set connection.private_key_file")
+			"%s: SSH_AUTH_SOCK is not set: start ssh-agent, or set %s", c.Named("agent"), c.Named("private_key_file"))
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	if err != nil {
-		return nil, nothing, keyError(node, err, "connection.agent: the agent at SSH_AUTH_SOCK does not answer: %v",
-			cause(err))
+		return nil, nothing, keyError(node, err, "%s: the agent at SSH_AUTH_SOCK does not answer: %v",
+			c.Named("agent"), cause(err))
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	release := func() { stop(); conn.Close() }
@@ -206,12 +210,13 @@ func dialAgent(ctx context.Context, c site.Connection, node string) ([]ssh.Signe
 			err = context.Cause(ctx)
 		}
 		return nil, nothing, keyError(node, err,
-			"connection.agent: the agent at SSH_AUTH_SOCK does not list its keys: %v", err)
+			"%s: the agent at SSH_AUTH_SOCK does not list its keys: %v", c.Named("agent"), err)
 	}
 	if len(signers) == 0 && !own {
 		release()
 		return nil, nothing, keyError(node, nil,
-			"connection.agent: the agent at SSH_AUTH_SOCK holds no key: add one with ssh-add, or set connection.private_key_file")
+			"%s: the agent at SSH_AUTH_SOCK holds no key: add one with ssh-add, or set %s", c.Named("agent"),
+			c.Named("private_key_file"))
 	}
 	return signers, release, nil
 }

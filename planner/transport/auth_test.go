@@ -67,6 +67,21 @@ func TestPrivateKeys(t *testing.T) {
 			[]string{"this is a public key"}},
 		{"rubbish", func(c *site.Connection) { c.PrivateKey = "secret-rubbish" }, Key,
 			[]string{"connection.private_key: this is no private key"}},
+		{"key of a node", func(c *site.Connection) { c.PrivateKey = "secret-rubbish"; *c = c.OfNode() }, Key,
+			[]string{"connect.credentials.private_key: this is no private key"}},
+		{"passphrase of the environment", func(c *site.Connection) {
+			c.PrivateKey, c.Passphrase, c.Names = lockedPEM, "open", map[string]string{"passphrase": "SLIPWAY_PASSPHRASE"}
+		}, Key, []string{"connection.private_key: the key is encrypted and SLIPWAY_PASSPHRASE is not its passphrase"}},
+		{"user of a node", func(c *site.Connection) { c.PrivateKey = foreignPEM; *c = c.OfNode() }, Auth,
+			[]string{`does not let the user "tester" in (connect.user)`, "(connect.credentials.private_key)"}},
+		{"file of a node", func(c *site.Connection) {
+			c.PrivateKey, c.PrivateKeyFile = "", "~/none"
+			*c = c.OfNode()
+		}, Key, []string{"connect.private_key_file: " + home + "/none", "no such file"}},
+		{"time limit of a node", func(c *site.Connection) {
+			c.HostKeyPolicy = "never"
+			*c = c.OfNode()
+		}, Config, []string{`connect.host_key_policy is "never"`}},
 		{"refused", func(c *site.Connection) { c.PrivateKey = foreignPEM }, Auth,
 			[]string{`does not let the user "tester" in`, "publickey with ssh-ed25519 SHA256:", "authorized_keys"}},
 		{"other user", func(c *site.Connection) { c.User = "nobody" }, Auth, []string{`"nobody"`}},
@@ -90,14 +105,17 @@ func TestPrivateKeys(t *testing.T) {
 // Decryption costs much by design, and the keys of a fleet are mostly one.
 func TestAnEncryptedKeyIsDecryptedOnce(t *testing.T) {
 	_, text := sshtest.NewPrivateKey(t, "sesame")
-	first, err := parseKey([]byte(text), "sesame")
+	with := func(passphrase string) keySource {
+		return keySource{named: site.Connection{}.Named, passphrase: passphrase}
+	}
+	first, err := parseKey([]byte(text), with("sesame"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseKey([]byte(text), "open"); err == nil {
+	if _, err := parseKey([]byte(text), with("open")); err == nil {
 		t.Error("a wrong passphrase opens a key that was opened before")
 	}
-	if second, err := parseKey([]byte(text), "sesame"); err != nil || second != first {
+	if second, err := parseKey([]byte(text), with("sesame")); err != nil || second != first {
 		t.Errorf("decrypted again: %v, error %v", second, err)
 	}
 }

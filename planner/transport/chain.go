@@ -69,7 +69,7 @@ func (c *chain) extend(ctx context.Context, h *hop, limit time.Duration) error {
 }
 
 func (h *hop) overloaded(ctx context.Context, hungUp *Error, tries int, limit time.Duration) *Error {
-	within := fmt.Sprintf("within connection.connect_timeout (%s)", limit)
+	within := fmt.Sprintf("within %s (%s)", h.named("connect_timeout"), limit)
 	if !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		within = "until it was given up"
 	}
@@ -119,11 +119,7 @@ func (h *hop) unreachable(ctx context.Context, err error, limit time.Duration, f
 			why += ": its sshd must allow TCP forwarding (AllowTcpForwarding)"
 		}
 	}
-	written := "the node's address and connection.port"
-	if h.title != "" {
-		written = h.attribute
-	}
-	failed := h.errorf(Unreachable, err, "%s (%s) cannot be reached%s: %s", h.address, written, from, why)
+	failed := h.errorf(Unreachable, err, "%s (%s) cannot be reached%s: %s", h.address, h.written, from, why)
 	failed.Early = hungUp(err) || errors.Is(err, syscall.ECONNREFUSED) ||
 		refused != nil && refused.Reason == ssh.ConnectionFailed
 	return failed
@@ -134,7 +130,7 @@ func (h *hop) outOfTime(err error, limit time.Duration, what string) *Error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return h.errorf(Unreachable, err, "connecting to %s was given up: %v", h.address, err)
 	}
-	return h.errorf(Unreachable, err, "%s to %s within connection.connect_timeout (%s)", what, h.address, limit)
+	return h.errorf(Unreachable, err, "%s to %s within %s (%s)", what, h.address, h.named("connect_timeout"), limit)
 }
 
 // handshake verifies the server and authenticates. When that fails it closes w. When ctx ends it calls abort: the
@@ -222,8 +218,8 @@ func (h *hop) refusal(ctx context.Context, err error, w *wire, v *verifier, l lo
 	case l.accepts != nil && !hungUp(err):
 		return h.refusedKeys(err, l)
 	case l.accepts != nil && l.banner != "":
-		return h.errorf(Auth, err, "%s hung up on the user %q (%s.user) during the login: the account may have expired or be locked (chage -l, passwd -S)%s",
-			h.address, h.user, h.attribute, l.quotedBanner())
+		return h.errorf(Auth, err, "%s hung up on the user %q (%s) during the login: the account may have expired or be locked (chage -l, passwd -S)%s",
+			h.address, h.user, h.userAt, l.quotedBanner())
 	case !w.greeted() && w.text() != "":
 		return h.errorf(Unreachable, err, "%s does not speak SSH; it said %q", h.address, w.text())
 	case hungUp(err) && !w.greeted():
@@ -251,6 +247,6 @@ func (h *hop) refusedKeys(err error, l login) *Error {
 	if inner := errors.Unwrap(err); inner != nil && !strings.Contains(inner.Error(), "unable to authenticate") {
 		reason = fmt.Sprintf(" (%v)", inner)
 	}
-	return h.errorf(Auth, err, "%s does not let the user %q in (%s.user); tried %s%s. One of these keys must be in the user's authorized_keys there%s",
-		h.address, h.user, h.attribute, tried, reason, l.quotedBanner())
+	return h.errorf(Auth, err, "%s does not let the user %q in (%s); tried %s%s. One of these keys must be in the user's authorized_keys there%s",
+		h.address, h.user, h.userAt, tried, reason, l.quotedBanner())
 }

@@ -44,13 +44,15 @@ var standard = rules{interval: 2 * time.Second, silentIntervals: 3, busy: 30 * t
 
 // hop is one SSH server on the way to a node.
 type hop struct {
-	node      string
-	attribute string // in the configuration: connection, connection.bastions[0]
-	title     string // "" for the node itself, `bastion "gw:22": ` before messages about a bastion
-	address   string // host:port
-	user      string
-	keys      *keyring
-	hosts     *hostKeys
+	node    string
+	named   func(attribute string) string // as [site.Connection.Named]
+	written string                        // the attributes that say where it is
+	title   string                        // "" for the node itself, `bastion "gw:22": ` before messages about a bastion
+	address string                        // host:port
+	user    string
+	userAt  string // the attribute that says who
+	keys    *keyring
+	hosts   *hostKeys
 }
 
 // errorf returns an error about the hop.
@@ -106,7 +108,7 @@ func route(c site.Connection, name, address string) ([]*hop, error) {
 		return nil, err
 	}
 	own, err := newKeyring(name, keySource{
-		attribute: "connection", key: c.PrivateKey, file: c.PrivateKeyFile, passphrase: c.Passphrase,
+		named: c.Named, key: c.PrivateKey, file: c.PrivateKeyFile, passphrase: c.Passphrase,
 		certificate: c.Certificate,
 	})
 	if err != nil {
@@ -114,17 +116,21 @@ func route(c site.Connection, name, address string) ([]*hop, error) {
 	}
 	var hops []*hop
 	for i, b := range c.Bastions {
+		of := fmt.Sprintf("bastions[%d]", i)
 		h := &hop{
-			node: name, attribute: fmt.Sprintf("connection.bastions[%d]", i), address: hostPort(b.Host, b.Port),
-			user: cmp.Or(b.User, c.User, DefaultUser), keys: own, hosts: hosts,
+			node: name, named: c.Named, written: c.Named(of), address: hostPort(b.Host, b.Port),
+			user: cmp.Or(b.User, c.User, DefaultUser), userAt: c.Named(of + ".user"), keys: own, hosts: hosts,
 		}
 		h.title = fmt.Sprintf("bastion %q: ", h.address)
 		if b.Host == "" {
-			return nil, &Error{Kind: Config, Node: name, Message: resource.Text(h.attribute) + ".host is not set"}
+			return nil, &Error{Kind: Config, Node: name, Message: resource.Text(h.written) + ".host is not set"}
+		}
+		if b.User == "" && c.User != "" {
+			h.userAt = c.Named("user")
 		}
 		if b.PrivateKey != "" || b.PrivateKeyFile != "" {
 			h.keys, err = newKeyring(name, keySource{
-				attribute: h.attribute, key: b.PrivateKey, file: b.PrivateKeyFile, passphrase: c.Passphrase,
+				of: of + ".", named: c.Named, key: b.PrivateKey, file: b.PrivateKeyFile, passphrase: c.Passphrase,
 			})
 			if err != nil {
 				return nil, err
@@ -133,8 +139,8 @@ func route(c site.Connection, name, address string) ([]*hop, error) {
 		hops = append(hops, h)
 	}
 	return append(hops, &hop{
-		node: name, attribute: "connection", address: hostPort(address, c.Port),
-		user: cmp.Or(c.User, DefaultUser), keys: own, hosts: hosts,
+		node: name, named: c.Named, written: "the node's address and " + c.Named("port"), address: hostPort(address, c.Port),
+		user: cmp.Or(c.User, DefaultUser), userAt: c.Named("user"), keys: own, hosts: hosts,
 	}), nil
 }
 

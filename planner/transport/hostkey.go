@@ -28,27 +28,29 @@ const (
 // hostKeys is the configuration of host keys, for all hops of a connection.
 type hostKeys struct {
 	node   string
+	named  func(attribute string) string // as [site.Connection.Named]
 	policy string
-	lines  []string // connection.known_hosts
-	file   string   // connection.known_hosts_file, expanded; may be empty
+	lines  []string // known_hosts
+	file   string   // known_hosts_file, expanded; may be empty
 }
 
 func newHostKeys(c site.Connection, node string) (*hostKeys, error) {
-	h := &hostKeys{node: node, policy: cmp.Or(c.HostKeyPolicy, strict), lines: c.KnownHosts}
+	h := &hostKeys{node: node, named: c.Named, policy: cmp.Or(c.HostKeyPolicy, strict), lines: c.KnownHosts}
 	if h.policy != strict && h.policy != acceptNew {
-		return nil, h.config(nil, "connection.host_key_policy is %q: %q or %q is wanted", h.policy, strict, acceptNew)
+		return nil, h.config(nil, "%s is %q: %q or %q is wanted", h.named("host_key_policy"), h.policy, strict, acceptNew)
 	}
 	if h.policy == acceptNew && c.KnownHostsFile == "" {
-		return nil, h.config(nil, "connection.host_key_policy %q needs connection.known_hosts_file, where new keys are remembered", acceptNew)
+		return nil, h.config(nil, "%s %q needs %s, where new keys are remembered",
+			h.named("host_key_policy"), acceptNew, h.named("known_hosts_file"))
 	}
 	if h.policy == strict && c.KnownHostsFile == "" && len(c.KnownHosts) == 0 {
-		return nil, h.config(nil, "no host key is known: set connection.known_hosts or connection.known_hosts_file "+
-			"(ssh-keyscan prints lines for it; compare their fingerprints with the node's own)")
+		return nil, h.config(nil, "no host key is known: set %s or %s (ssh-keyscan prints lines for it; compare their "+
+			"fingerprints with the node's own)", h.named("known_hosts"), h.named("known_hosts_file"))
 	}
 	if c.KnownHostsFile != "" {
 		path, err := expand(c.KnownHostsFile)
 		if err != nil {
-			return nil, h.config(err, "connection.known_hosts_file: %v", err)
+			return nil, h.config(err, "%s: %v", h.named("known_hosts_file"), err)
 		}
 		h.file = path
 	}
@@ -86,7 +88,7 @@ func (h *hostKeys) read(address string) (*database, error) {
 		db.authors[len(lines)] = strings.HasPrefix(line, "@cert-authority")
 	}
 	for i, line := range h.lines {
-		line, origin := strings.TrimSpace(line), fmt.Sprintf("connection.known_hosts[%d]", i)
+		line, origin := strings.TrimSpace(line), h.named(fmt.Sprintf("known_hosts[%d]", i))
 		if _, err := parseKnownHost(line); err != nil {
 			return nil, h.config(err, "%s: %v: a line like `host ssh-ed25519 AAAA...` is wanted", origin, err)
 		}
@@ -95,7 +97,7 @@ func (h *hostKeys) read(address string) (*database, error) {
 	if h.file != "" {
 		content, err := os.ReadFile(h.file)
 		if err != nil && (h.policy != acceptNew || !errors.Is(err, fs.ErrNotExist)) {
-			return nil, h.config(err, "connection.known_hosts_file: %s cannot be read: %v", h.file, cause(err))
+			return nil, h.config(err, "%s: %s cannot be read: %v", h.named("known_hosts_file"), h.file, cause(err))
 		}
 		for i, line := range strings.Split(string(content), "\n") {
 			line, origin := strings.TrimSpace(line), fmt.Sprintf("%s:%d", h.file, i+1)
@@ -105,7 +107,7 @@ func (h *hostKeys) read(address string) (*database, error) {
 				line, err = withStandIn(line)
 			}
 			if err != nil {
-				return nil, h.config(err, "connection.known_hosts_file: %s: %v", origin, err)
+				return nil, h.config(err, "%s: %s: %v", h.named("known_hosts_file"), origin, err)
 			}
 			add(line, origin)
 		}
@@ -344,15 +346,15 @@ func (v *verifier) refusal(key ssh.PublicKey, err error) *Error {
 	case errors.As(err, &mismatch) && len(mismatch.Want) == 0:
 		return v.hop.errorf(HostKey, err,
 			"the host key of %s is unknown; it showed %s. Compare that with the host's own (ssh-keygen -lf "+
-				"/etc/ssh/ssh_host_*_key.pub there); if they are equal, add this line to connection.known_hosts or connection.known_hosts_file: %s",
-			v.hop.address, describe(key), knownhosts.Line([]string{v.hop.address}, key))
+				"/etc/ssh/ssh_host_*_key.pub there); if they are equal, add this line to %s or %s: %s",
+			v.hop.address, describe(key), v.hop.named("known_hosts"), v.hop.named("known_hosts_file"), knownhosts.Line([]string{v.hop.address}, key))
 	case errors.As(err, &mismatch) && len(v.known.keys) > 0:
 		return v.changed("it showed " + describe(key))
 	case errors.As(err, &mismatch) && v.known.foreign:
 		return v.hop.errorf(HostKey, err,
 			"the host key %s of %s is unknown: known_hosts has only keys of types that slipway cannot verify for it. Compare that with "+
-				"the host's own; if they are equal, add this line to connection.known_hosts or connection.known_hosts_file: %s",
-			describe(key), v.hop.address, knownhosts.Line([]string{v.hop.address}, key))
+				"the host's own; if they are equal, add this line to %s or %s: %s",
+			describe(key), v.hop.address, v.hop.named("known_hosts"), v.hop.named("known_hosts_file"), knownhosts.Line([]string{v.hop.address}, key))
 	case errors.As(err, &mismatch):
 		return v.hop.errorf(HostKey, err,
 			"%s shows the plain host key %s, but known_hosts has only a certificate authority for it: "+

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/transport/sshtest"
 
 	"golang.org/x/crypto/ssh"
@@ -80,7 +81,7 @@ func TestBracketsAreNeverPort22(t *testing.T) {
 	for pattern, known := range map[string]bool{
 		"[*]:22": false, "[node]:22": false, "![*]:22,node": true, "[*]:22,n*": true, "node": true, "*": true,
 	} {
-		h := hostKeys{lines: []string{line(t, pattern, key)}}
+		h := hostKeys{named: site.Connection{}.Named, lines: []string{line(t, pattern, key)}}
 		db, err := h.read("node:22")
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +111,7 @@ func TestTheCaseOfAHostDoesNotCount(t *testing.T) {
 		{knownhosts.HashHostname("web1"), "WEB1:22", true},
 		{knownhosts.HashHostname("[web1]:2222"), "WEB1:2222", true},
 	} {
-		h := hostKeys{lines: []string{line(t, test.pattern, key)}}
+		h := hostKeys{named: site.Connection{}.Named, lines: []string{line(t, test.pattern, key)}}
 		db, err := h.read(test.address)
 		if err != nil {
 			t.Fatal(err)

@@ -19,20 +19,20 @@ func completed(c site.Connection, name, address string) (string, site.Connection
 	}
 	file, err := expand(site.SSHConfigFile)
 	if err != nil {
-		return "", c, &Error{Kind: Config, Node: name, Message: resource.Textf("connection.ssh_config: %v", err), Err: err}
+		return "", c, &Error{Kind: Config, Node: name, Message: resource.Textf("%s: %v", c.Named("ssh_config"), err), Err: err}
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", c, &Error{Kind: Config, Node: name, Err: err, Message: resource.Textf(
-			"connection.ssh_config: %s: no such file; write it, or leave ssh_config out", file)}
+			"%s: %s: no such file; write it, or leave ssh_config out", c.Named("ssh_config"), file)}
 	}
 	if err != nil {
 		return "", c, &Error{Kind: Config, Node: name, Err: err, Message: resource.Textf(
-			"connection.ssh_config: %s cannot be read: %v", file, cause(err))}
+			"%s: %s cannot be read: %v", c.Named("ssh_config"), file, cause(err))}
 	}
 	address, said, err := enroll.Way(enroll.Source{Name: file, Data: text}, address)
 	if err != nil {
-		return "", c, &Error{Kind: Config, Node: name, Message: resource.Textf("connection.ssh_config: %v", err), Err: err}
+		return "", c, &Error{Kind: Config, Node: name, Message: resource.Textf("%s: %v", c.Named("ssh_config"), err), Err: err}
 	}
-	return address, c.Over(said), nil
+	return address, c.Over(said.WrittenAs(func(string, bool) string { return site.SSHConfigFile })), nil
 }

@@ -21,7 +21,7 @@ func (v *verifier) remember(ctx context.Context, key ssh.PublicKey) error {
 	path := v.hop.hosts.file
 	fail := func(err error) error {
 		return v.hop.errorf(HostKey, err,
-			"connection.known_hosts_file: the new host key of %s cannot be remembered in %s: %v", v.hop.address, path,
+			"%s: the new host key of %s cannot be remembered in %s: %v", v.hop.named("known_hosts_file"), v.hop.address, path,
 			cause(err))
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -26,6 +26,7 @@ type far struct {
 	heard    sync.WaitGroup // listening to standard error
 	feeding  sync.WaitGroup // writing to standard input
 	user     string
+	named    func(attribute string) string // as [site.Connection.Named]
 	sudo     bool
 	password string // of sudo; empty is none
 	prompt   string // by which sudo asks for it

@@ -107,6 +107,7 @@ func (l limits) open(ctx context.Context, conn transport.Conn, connection site.C
 	}
 	f := &far{
 		limits: l, life: life, end: end, user: user, password: connection.SudoPassword, helpers: helpers, mark: newMark(),
+		named: connection.Named,
 	}
 	f.sudo = connection.Sudo != nil && *connection.Sudo
 	if f.sudo && f.password != "" {

@@ -55,8 +55,8 @@ func (f *far) explain(reason string) error {
 	where := f.helpers.directory
 	switch reason {
 	case notRoot:
-		return failed(converge.CodeRoot, "the user %q is not root: set connection.sudo = true, or connection.user to root",
-			detail)
+		return failed(converge.CodeRoot, "the user %q is not root: set %s = true, or %s to root", detail,
+			f.named("sudo"), f.named("user"))
 	case noPlatform:
 		return failed(converge.CodeArch, "this build carries no helper for %s; it carries %s", platform(detail), f.carried())
 	case notWritable:
@@ -137,10 +137,10 @@ func (f *far) whyNoStart(ctx context.Context, err error, said, printed string) e
 		if advice == "" {
 			advice = "A shell such as /bin/sh is needed; it has none, or a forced command"
 		}
-		return failed(converge.CodeShell, "the login shell of the user %q (connection.user) does not run commands%s. %s. "+
-			"It printed %s", f.user, slow, advice, printed)
+		return failed(converge.CodeShell, "the login shell of the user %q (%s) does not run commands%s. %s. "+
+			"It printed %s", f.user, f.named("user"), slow, advice, printed)
 	case said == saysShell && errors.Is(why, errPassword):
-		return failed(converge.CodeSudo, "sudo does not accept connection.sudo_password for the user %q", f.user)
+		return failed(converge.CodeSudo, "sudo does not accept %s for the user %q", f.named("sudo_password"), f.user)
 	case said == saysShell && f.sudo:
 		advice := f.advice(raw)
 		switch {
@@ -151,8 +151,8 @@ func (f *far) whyNoStart(ctx context.Context, err error, said, printed string) e
 			advice = "The user needs a NOPASSWD rule in sudoers, or set connection.sudo_password " +
 				"(connect.credentials.sudo_password of a node)"
 		}
-		return failed(converge.CodeSudo, "sudo does not let the user %q (connection.user) become root%s. %s. It printed %s",
-			f.user, slow, advice, printed)
+		return failed(converge.CodeSudo, "sudo does not let the user %q (%s) become root%s. %s. It printed %s",
+			f.user, f.named("user"), slow, advice, printed)
 	}
 	return failed(converge.CodeLost, "the helper could not be started%s; the node printed %s", slow, printed)
 }
@@ -161,8 +161,8 @@ func (f *far) whyNoStart(ctx context.Context, err error, said, printed string) e
 const expired = "The account or the password of the user has expired: on the node, chage -l USER shows which; " +
 	"chage -E -1 USER renews the account, passwd USER the password"
 
-// causes are what sudo, PAM and login shells print, in lower case, and what to do about it: USER is the user, RULE how
-// a rule in sudoers ends.
+// causes are what sudo, PAM and login shells print, in lower case, and what to do about it: USER is the user, WRITTEN
+// the attribute that names it, RULE how a rule in sudoers ends.
 var causes = []struct{ printed, advice string }{
 	{"account expired", expired},
 	{"account has expired", expired},
@@ -177,8 +177,8 @@ var causes = []struct{ printed, advice string }{
 	{"is not in the sudoers file", "The user has no rule in sudoers; one that is enough is: USER ALL=(root) RULE"},
 	{"must have a tty", "sudo asks for a terminal, and there is no terminal here; " +
 		"add to sudoers: Defaults:USER !requiretty"},
-	{"sudo: not found", "sudo is not installed: install it, or set connection.user to root"},
-	{"sudo: command not found", "sudo is not installed: install it, or set connection.user to root"},
+	{"sudo: not found", "sudo is not installed: install it, or set WRITTEN to root"},
+	{"sudo: command not found", "sudo is not installed: install it, or set WRITTEN to root"},
 }
 
 // advice returns what to do about what a node printed; empty where that is not known.
@@ -190,7 +190,7 @@ func (f *far) advice(printed string) string {
 	printed = strings.ToLower(printed)
 	for _, c := range causes {
 		if strings.Contains(printed, c.printed) {
-			return strings.NewReplacer("USER", f.user, "RULE", rule).Replace(c.advice)
+			return strings.NewReplacer("USER", f.user, "RULE", rule, "WRITTEN", f.named("user")).Replace(c.advice)
 		}
 	}
 	return ""
