@@ -1,7 +1,9 @@
 package command
 
 import (
+	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -49,10 +51,34 @@ func TestRunsAndReportSayWhatARunWaitsFor(t *testing.T) {
 			if args[len(args)-1] == "markdown" {
 				out = strings.ReplaceAll(out, `\`, "")
 			}
+			state := "running"
+			switch {
+			case strings.HasPrefix(step.waits, "paused"):
+				state = "paused"
+			case strings.HasPrefix(step.waits, "group web"):
+				state = "waiting"
+			}
+			if len(args) == 1 && !regexp.MustCompile(`(: |update +)`+state+`\b`).MatchString(out) {
+				t.Errorf("%v after %+v: want the state %s in:\n%s", args, step.event, state, out)
+			}
 			if waits := strings.Contains(out, "waits since "); waits != (step.waits != "") || !strings.Contains(out, step.waits) {
 				t.Errorf("%v after %+v: want %q in:\n%s", args, step.event, step.waits, out)
 			}
 		}
+	}
+	var listed []struct {
+		Holds []struct{ Why, Group, Text string } `json:"holds"`
+	}
+	if out, err := run(t, "runs", "--output", "json", "--journal-directory", dir); err != nil || json.Unmarshal([]byte(out), &listed) != nil ||
+		len(listed) != 1 || len(listed[0].Holds) != 1 || listed[0].Holds[0].Why != "window" || listed[0].Holds[0].Text != closed {
+		t.Errorf("runs as JSON lack the maintenance window, error %v:\n%s", err, out)
+	}
+	opened := journal.Event{Kind: journal.Note, Group: "db", Message: "the maintenance window is closed until 2020-03-28T22:00:00Z"}
+	if err := w.Record(t.Context(), opened); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, "runs", "--journal-directory", dir); err != nil || strings.Contains(out, "waits since ") {
+		t.Errorf("a run waits for a window that has opened, error %v:\n%s", err, out)
 	}
 	if err := w.Finish(t.Context(), "interrupted", ""); err != nil {
 		t.Fatal(err)
