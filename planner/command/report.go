@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/server"
 )
 
 func newReport(j *journalFlags) *cobra.Command {
@@ -30,7 +31,11 @@ func newReport(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a := newAccount(run, events)
+		held, err := server.HeldOf(cmd.Context(), store, run)
+		if err != nil {
+			return err
+		}
+		a := newAccount(held, events)
 		switch *output {
 		case asMarkdown:
 			return writeReportMarkdown(cmd.OutOrStdout(), a)
@@ -40,23 +45,22 @@ func newReport(j *journalFlags) *cobra.Command {
 			return writeReportJUnit(cmd.OutOrStdout(), a)
 		}
 		return show(cmd, *output, struct {
-			journal.Run
+			server.Held
 			Events []journal.Recorded `json:"events"`
-		}{run, orEmpty(events)}, func(p *printer) { p.account(a) })
+		}{held, orEmpty(events)}, func(p *printer) { p.account(a) })
 	})
 	return cmd
 }
 
 // account is what a report says of a run.
 type account struct {
-	journal.Run
+	server.Held
 	Texts, Noop, Failures []alike // changed texts, differences that stay because of noop, and failures
 	Changed, Failed       int     // tasks
 	Nodes                 []*journal.NodeHistory
 	Groups                []journal.Recorded
 	Notes                 []journal.Recorded
 	Decisions             []journal.Recorded // of persons; Message says all of it
-	Waits                 []wait             // what an active run waits for
 }
 
 // alike is a result that one or more nodes have.
@@ -65,9 +69,9 @@ type alike struct {
 	Nodes                     []string
 }
 
-func newAccount(run journal.Run, events []journal.Recorded) *account {
+func newAccount(run server.Held, events []journal.Recorded) *account {
 	run.Report = withoutHint(run.Report)
-	a := &account{Run: run, Nodes: journal.NodesOf(events), Waits: waitsOf(run, events)}
+	a := &account{Held: run, Nodes: journal.NodesOf(events)}
 	for _, e := range events {
 		switch e.Kind {
 		case journal.GroupFinished:
@@ -120,9 +124,9 @@ func (r alike) String() string {
 
 // account prints how a run went.
 func (p *printer) account(a *account) {
-	p.printf("run %s: %s of site %s: %s\n", a.ID, a.Operation, a.Site, a.Status)
+	p.printf("run %s: %s of site %s: %s\n", a.ID, a.Operation, a.Site, a.State())
 	p.printf("started %s, took %s, by %s\n", a.Started.Local().Format(time.DateTime), duration(a.Run), a.Owner)
-	for _, w := range a.Waits {
+	for _, w := range waitsOf(a.Held) {
 		p.printf("%s\n", w)
 	}
 	if len(a.Steps) > 0 {

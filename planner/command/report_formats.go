@@ -18,10 +18,10 @@ import (
 // writeReportMarkdown writes a report for a merge request or a ticket.
 func writeReportMarkdown(out io.Writer, a *account) error {
 	p, f := &printer{w: out}, asMarkdown
-	p.printf("# Run of site %s: %s\n\n", f.escape(a.Site), f.escape(a.Status))
+	p.printf("# Run of site %s: %s\n\n", f.escape(a.Site), f.escape(a.State()))
 	p.printf("%s, started %s, took %s, by %s. %s.\n", f.escape(a.Operation), a.Started.UTC().Format(time.RFC3339),
 		duration(a.Run), f.escape(a.Owner), a.counts())
-	for _, w := range a.Waits {
+	for _, w := range waitsOf(a.Held) {
 		p.printf("\nThe run %s.\n", f.escape(w.String()))
 	}
 	if len(a.Steps) > 0 {
@@ -92,7 +92,8 @@ func writeReportHTML(out io.Writer, a *account) error {
 		*account
 		Took, Counts string
 		Succeeded    bool
-	}{a, duration(a.Run), a.counts(), a.succeeded()})
+		Waits        []wait
+	}{a, duration(a.Run), a.counts(), a.succeeded(), waitsOf(a.Held)})
 	if err == nil {
 		_, err = io.WriteString(out, resource.Visible(page.String()))
 	}

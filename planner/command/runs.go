@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/server"
 )
 
 func newRuns(j *journalFlags) *cobra.Command {
@@ -25,25 +26,20 @@ func newRuns(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		rows := make([][]string, len(runs))
-		var waits []string
+		rows, held := make([][]string, len(runs)), make([]server.Held, len(runs))
 		for i, r := range runs {
-			if r.Status == journal.Running {
-				events, err := store.AllEvents(cmd.Context(), r.ID, waitKinds...)
-				if err != nil {
-					return err
-				}
-				for _, w := range waitsOf(r, events) {
-					waits = append(waits, fmt.Sprintf("run %s %s", r.ID, w))
-				}
+			if held[i], err = server.HeldOf(cmd.Context(), store, r); err != nil {
+				return err
 			}
-			rows[i] = []string{r.ID, r.Operation, r.Status, r.Started.Local().Format(time.DateTime), duration(r),
+			rows[i] = []string{r.ID, r.Operation, held[i].State(), r.Started.Local().Format(time.DateTime), duration(r),
 				strconv.Itoa(len(r.Steps))}
 		}
-		return show(cmd, *output, orEmpty(runs), func(p *printer) {
+		return show(cmd, *output, held, func(p *printer) {
 			p.table(table, []string{"RUN", "OPERATION", "STATUS", "STARTED", "DURATION", "STEPS"}, rows)
-			for _, w := range waits {
-				p.printf("\n%s\n", w)
+			for _, r := range held {
+				for _, w := range waitsOf(r) {
+					p.printf("\nrun %s %s\n", r.ID, w)
+				}
 			}
 		})
 	})

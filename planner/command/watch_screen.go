@@ -13,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
-	machine "github.com/slipway/terraform-provider-slipway/planner/run"
+	"github.com/slipway/terraform-provider-slipway/planner/server"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
@@ -124,8 +124,8 @@ func (s *spent) add(e journal.Recorded, was, held bool) {
 	case journal.Decided:
 		s.asked = s.asked && e.Action != journal.Approve
 	case journal.Note:
-		if until, ok := strings.CutPrefix(e.Message, machine.WindowClosed); ok {
-			s.closed, _ = time.Parse(time.RFC3339, until) // a text of another form closes nothing
+		if at := server.Opens(e.Message); !at.IsZero() {
+			s.closed = at
 		}
 	}
 	waits := !s.began.IsZero() && (s.asked || held || s.closed.After(e.Time))

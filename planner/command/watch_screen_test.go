@@ -198,6 +198,9 @@ func TestWatchShowsChecksAndSoaks(t *testing.T) {
 	shows(true, "1/6   the maintenance window is closed until 2026-02-01T22:00:00Z")
 	add(journal.Event{Kind: journal.TaskStarted, Node: "web4", Action: "create"})
 	shows(false, "1/6   the maintenance window is closed")
+	closed.Message = machine.WindowClosed + now.Add(12*time.Second).Format(time.RFC3339) // it opens by the clock
+	add(closed)
+	shows(false, "1/6   the maintenance window is closed")
 }
 
 // A node that was prepared, or is done with its batch, is not at work until its next task starts.
@@ -342,7 +345,7 @@ func TestWatchTree(t *testing.T) {
 		{Name: "compute", DependsOn: []string{"control"}, Nodes: 1}}})
 	groups, all := v.tallies()
 	var names []string
-	for _, line := range v.tree(groups, 80)[1:] {
+	for _, line := range v.tree(time.Now(), groups, 80)[1:] {
 		name, _, _ := strings.Cut(ansi.Strip(line)[2:], " ░")
 		names = append(names, strings.TrimRight(name, " "))
 	}

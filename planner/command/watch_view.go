@@ -324,7 +324,7 @@ func (w *watched) body(now time.Time, groups map[string]tally, width int, onlyFa
 		}
 		return lines
 	}
-	lines = append(lines, w.tree(groups, width)...)
+	lines = append(lines, w.tree(now, groups, width)...)
 	lines = append(lines, w.now(now)...)
 	if len(w.latest) > 0 {
 		lines = append(lines, "", inBold.Render("LATEST"))
@@ -402,7 +402,7 @@ func wrapped(text string, width int, all bool) []string {
 }
 
 // tree returns the groups, each below the first group that it depends on.
-func (w *watched) tree(tallies map[string]tally, width int) (lines []string) {
+func (w *watched) tree(now time.Time, tallies map[string]tally, width int) (lines []string) {
 	depth, wide := map[string]int{}, 0
 	label := func(g *watchedGroup) string {
 		text := strings.Repeat("  ", depth[g.Name]) + cmp.Or(g.Name, "(no group)")
@@ -443,7 +443,7 @@ func (w *watched) tree(tallies map[string]tally, width int) (lines []string) {
 		name := label(g)
 		line := "  " + name + strings.Repeat(" ", wide-ansi.StringWidth(name)) + " " + t.bar(10) +
 			fmt.Sprintf(" %3d/%-3d ", t.done(), t.total)
-		about := strings.Join(slices.DeleteFunc([]string{g.state(t), g.batches(), g.criteria()},
+		about := strings.Join(slices.DeleteFunc([]string{g.state(now, t), g.batches(), g.criteria()},
 			func(s string) bool { return s == "" }), "; ")
 		indent := strings.Repeat(" ", ansi.StringWidth(line))
 		for _, part := range strings.Split(ansi.Wrap(about, max(20, width-len(indent)), ""), "\n") {
@@ -455,7 +455,8 @@ func (w *watched) tree(tallies map[string]tally, width int) (lines []string) {
 }
 
 // state says what a group is doing, or how it ended.
-func (g *watchedGroup) state(t tally) string {
+func (g *watchedGroup) state(now time.Time, t tally) string {
+	passing := server.Lasting(g.passing, now)
 	doing, rest := "", tally{unchanged: t.unchanged} // the numbers before it say the rest
 	switch {
 	case g.status == string(strategy.Failed):
@@ -466,8 +467,8 @@ func (g *watchedGroup) state(t tally) string {
 		doing, rest = inYellow.Render("not finished"), t
 	case g.approval > 0:
 		doing, rest = inYellow.Render(fmt.Sprintf("waits for approval after batch %d", g.approval)), t
-	case g.doing != "" || g.passing.Message != "" || g.Name == "":
-		doing, rest = cmp.Or(g.passing.Message, g.doing), t
+	case g.doing != "" || passing != "" || g.Name == "":
+		doing, rest = cmp.Or(passing, g.doing), t
 	default:
 		doing = inFaint.Render("waits")
 	}

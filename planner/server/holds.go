@@ -17,8 +17,8 @@ const (
 	heldByWindow = "window"   // the maintenance window of a group is closed
 )
 
-// hold is why nothing more of an active run, or of a group of it, is started for now.
-type hold struct {
+// Hold is why nothing more of an active run, or of a group of it, is started for now.
+type Hold struct {
 	Why   string    `json:"why"`
 	Group string    `json:"group,omitempty"` // empty: the whole run
 	Batch int       `json:"batch,omitempty"` // the one to approve, from 1
@@ -30,17 +30,17 @@ type hold struct {
 }
 
 // holds are those of a run, oldest first: one of the run, and for each group an approval and a maintenance window.
-type holds []hold
+type holds []Hold
 
 // after returns the holds of a run after its next event.
 func (h holds) after(e journal.Recorded) holds {
 	without := func(why, group string) holds {
-		return slices.DeleteFunc(h, func(o hold) bool { return o.Why == why && o.Group == group })
+		return slices.DeleteFunc(h, func(o Hold) bool { return o.Why == why && o.Group == group })
 	}
-	one := hold{Group: e.Group, Since: e.Time, Text: e.Message, seq: e.Seq}
+	one := Hold{Group: e.Group, Since: e.Time, Text: e.Message, seq: e.Seq}
 	switch {
 	case e.Kind == journal.RunStarted: // another pass starts its groups again, and stays paused
-		return slices.DeleteFunc(h, func(o hold) bool { return o.Group != "" })
+		return slices.DeleteFunc(h, func(o Hold) bool { return o.Group != "" })
 	case e.Kind == journal.Decided && e.Action == journal.Hold:
 		one.Why, one.Group, one.Ends = heldByPerson, "", "a person resumes it"
 		return append(without(heldByPerson, ""), one)
@@ -52,9 +52,9 @@ func (h holds) after(e journal.Recorded) holds {
 	case e.Kind == journal.Decided && e.Action == journal.Approve:
 		return without(heldForBatch, e.Group)
 	case e.Kind == journal.GroupFinished:
-		return slices.DeleteFunc(h, func(o hold) bool { return o.Group == e.Group })
+		return slices.DeleteFunc(h, func(o Hold) bool { return o.Group == e.Group })
 	}
-	i := slices.IndexFunc(h, func(o hold) bool { return o.Why == heldByWindow && o.Group == e.Group })
+	i := slices.IndexFunc(h, func(o Hold) bool { return o.Why == heldByWindow && o.Group == e.Group })
 	var before journal.Recorded
 	if i >= 0 {
 		before.Message = h[i].Text
@@ -65,39 +65,65 @@ func (h holds) after(e journal.Recorded) holds {
 	case !strings.HasPrefix(next.Message, run.WindowClosed):
 		return without(heldByWindow, e.Group)
 	}
-	one.Why, one.Ends = heldByWindow, "it opens"
-	one.Until, _ = time.Parse(time.RFC3339, strings.TrimPrefix(e.Message, run.WindowClosed)) // else it is not known
+	one.Why, one.Until, one.Ends = heldByWindow, Opens(e.Message), "it opens"
 	return append(without(heldByWindow, e.Group), one)
 }
 
 // at returns the holds at a time: without the maintenance windows that have opened by then.
 func (h holds) at(now time.Time) holds {
-	return slices.DeleteFunc(slices.Clone(h), func(o hold) bool { return !o.Until.IsZero() && !now.Before(o.Until) })
+	return slices.DeleteFunc(append(holds{}, h...), func(o Hold) bool { return !o.Until.IsZero() && !now.Before(o.Until) })
 }
 
-// holdsOf returns the holds of a run now; none when it has ended.
-func holdsOf(ctx context.Context, store *journal.Store, r journal.Run) (holds, error) {
-	out := holds{}
+// Held is a run with what it waits for.
+type Held struct {
+	journal.Run
+	Holds []Hold `json:"holds"`
+	waits bool   // all groups that have started and not finished
+}
+
+// State is the status of the run, and of one at work what people want to know: that it is paused, or that nothing of it
+// goes on before a batch is approved or a maintenance window opens.
+func (h Held) State() string {
+	switch {
+	case slices.ContainsFunc(h.Holds, func(o Hold) bool { return o.Why == heldByPerson }):
+		return "paused"
+	case h.waits:
+		return "waiting"
+	}
+	return h.Status
+}
+
+// HeldOf returns a run of a journal with its holds now; none when it has ended.
+func HeldOf(ctx context.Context, store *journal.Store, r journal.Run) (Held, error) {
+	out := Held{Run: r, Holds: []Hold{}}
 	if r.Status != journal.Running {
 		return out, nil
 	}
+	var all holds
+	working := map[string]bool{}
 	for e, err := range store.Each(ctx, r.ID, 0, journal.RunStarted, journal.Paused, journal.Decided, journal.Note,
-		journal.PhaseStarted, journal.GroupFinished) {
+		journal.PhaseStarted, journal.PhaseFinished, journal.GroupFinished) {
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		out = out.after(e)
+		all = all.after(e)
+		switch {
+		case e.Kind == journal.RunStarted:
+			clear(working)
+		case e.Kind == journal.PhaseStarted, e.Kind == journal.Decided && e.Action == journal.Approve:
+			working[e.Group] = true
+		case e.Kind == journal.GroupFinished, e.Kind == journal.PhaseFinished && e.Group == "":
+			delete(working, e.Group)
+		}
 	}
-	return out.at(time.Now()), nil
-}
-
-// heldRun is a run with what it waits for.
-type heldRun struct {
-	journal.Run
-	Holds holds `json:"holds"`
+	out.Holds = all.at(time.Now())
+	for _, h := range out.Holds {
+		delete(working, h.Group)
+	}
+	out.waits = len(out.Holds) > 0 && len(working) == 0
+	return out, nil
 }
 
 func oneRun(ctx context.Context, store *journal.Store, r journal.Run, _ query) (any, error) {
-	h, err := holdsOf(ctx, store, r)
-	return heldRun{r, h}, err
+	return HeldOf(ctx, store, r)
 }

@@ -108,7 +108,7 @@ func liveNode(q query, seen int64) sender {
 			return nil
 		}
 		return was
-	})
+	}, func() bool { return false })
 }
 
 func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {

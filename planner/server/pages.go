@@ -71,7 +71,7 @@ var pageTemplates = template.Must(template.New("").Funcs(Functions).Funcs(templa
 			return "done"
 		case "failed", "abandoned", "cancelled", "interrupted", "danger", "error":
 			return "failed"
-		case "running", "degraded", "warning":
+		case "running", "paused", "waiting", "degraded", "warning":
 			return "running"
 		}
 		return ""
@@ -118,17 +118,17 @@ func (s *server) pages() []route {
 		{path: "/{$}", page: true, parameters: map[string]parameter{"site": textParameter, "limit": listParameter},
 			answer: s.overview},
 		{path: "/runs/{id}", page: true, parameters: map[string]parameter{"failed": flagParameter, "q": textParameter},
-			answer: s.ofRun(runPage)},
-		{path: "/runs/{id}/groups", page: true, answer: s.ofRun(groupsPage)},
-		{path: "/runs/{id}/timeline", page: true, answer: s.ofRun(timelinePage)},
-		{path: "/runs/{id}/plan", page: true, answer: s.ofRun(planPage)},
-		{path: "/runs/{id}/drift", page: true, answer: s.ofRun(runDriftPage)},
-		{path: "/runs/{id}/tasks/{task}", page: true, answer: s.ofRun(taskPage)},
+			answer: s.ofPage(runPage)},
+		{path: "/runs/{id}/groups", page: true, answer: s.ofPage(groupsPage)},
+		{path: "/runs/{id}/timeline", page: true, answer: s.ofPage(timelinePage)},
+		{path: "/runs/{id}/plan", page: true, answer: s.ofPage(planPage)},
+		{path: "/runs/{id}/drift", page: true, answer: s.ofPage(runDriftPage)},
+		{path: "/runs/{id}/tasks/{task}", page: true, answer: s.ofPage(taskPage)},
 		{path: "/drift", page: true, parameters: map[string]parameter{"site": textParameter, "limit": listParameter},
 			answer: s.driftPage},
-		{path: "/runs/{id}/approval", page: true, answer: s.ofRun(s.approvalPage)},
+		{path: "/runs/{id}/approval", page: true, answer: s.ofPage(s.approvalPage)},
 		{path: "/runs/{id}/live", parameters: map[string]parameter{"after": seqParameter}, live: liveGrid},
-		{path: "/runs/{id}/nodes/{node}", page: true, answer: s.ofRun(nodePage)},
+		{path: "/runs/{id}/nodes/{node}", page: true, answer: s.ofPage(nodePage)},
 		{path: "/runs/{id}/nodes/{node}/live", parameters: map[string]parameter{"after": seqParameter}, live: liveNode},
 		{path: "/services", page: true, parameters: map[string]parameter{"site": textParameter, "entity": textParameter,
 			"state": textParameter, "deleted": flagParameter}, answer: s.servicesPage},
@@ -164,7 +164,7 @@ func runPage(ctx context.Context, store *journal.Store, run journal.Run, q query
 	if err != nil {
 		return nil, err
 	}
-	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Holds": p.Holds(), "Failures": failures,
+	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Failures": failures,
 		"Rows": p.sorted(q.number["failed"] == 1, q.text["q"]), "Failed": q.number["failed"] == 1, "Search": q.text["q"]})}, nil
 }
 
@@ -174,9 +174,8 @@ func (s *server) approvalPage(ctx context.Context, store *journal.Store, run jou
 	if err != nil {
 		return nil, err
 	}
-	h, err := holdsOf(ctx, store, run)
-	return page{"approval", "Decisions about a run of " + run.Site, about(run, "approval", map[string]any{"Holds": h, "Decided": decided,
-		"Held": slices.ContainsFunc(h, func(o hold) bool { return o.Why == heldByPerson }), "People": len(s.People) > 0})}, err
+	return page{"approval", "Decisions about a run of " + run.Site, about(run, "approval", map[string]any{"Decided": decided,
+		"People": len(s.People) > 0})}, nil
 }
 
 func (s *server) servicesPage(ctx context.Context, q query) (any, error) {
@@ -206,12 +205,14 @@ func (s *server) servicePage(ctx context.Context, q query) (answer any, err erro
 // liveGrid returns what writes updates of the grid of a run: what changed since the event that the page has.
 func liveGrid(q query, seen int64) sender {
 	p := newPicture()
-	return updates(seen, p.fold, func() any { return p.changes() })
+	return updates(seen, p.fold, func() any { return p.changes() }, p.opened)
 }
 
 // updates returns what writes updates of a page. add takes each event of the run, and changes returns what those since
-// its last call, or since the event that the page has, changed; nil: nothing.
-func updates(seen int64, add func(...journal.Recorded), changes func() any) sender {
+// its last call, or since the event that the page has, changed; nil: nothing. passed reports whether time alone has
+// changed anything since its last call.
+func updates(seen int64, add func(...journal.Recorded), changes func() any, passed func() bool) sender {
+	var last int64
 	return func(w io.Writer, events []journal.Recorded) error {
 		old := slices.IndexFunc(events, func(e journal.Recorded) bool { return e.Seq > seen })
 		if old < 0 {
@@ -220,17 +221,19 @@ func updates(seen int64, add func(...journal.Recorded), changes func() any) send
 		if add(events[:old]...); old > 0 {
 			changes() // the page has them
 		}
-		if old == len(events) {
+		if len(events) > 0 {
+			last = events[len(events)-1].Seq
+		}
+		if add(events[old:]...); !passed() && old == len(events) {
 			return nil
 		}
-		add(events[old:]...)
 		update := changes()
 		if update == nil {
 			return nil
 		}
 		data, err := json.Marshal(update)
 		if err == nil {
-			_, err = fmt.Fprintf(w, "id: %d\ndata: %s\n\n", events[len(events)-1].Seq, resource.VisibleJSON(data))
+			_, err = fmt.Fprintf(w, "id: %d\ndata: %s\n\n", last, resource.VisibleJSON(data))
 		}
 		return err
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"strings"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
@@ -26,4 +27,23 @@ func Passing(before, next journal.Recorded) journal.Recorded {
 		return journal.Recorded{}
 	}
 	return before
+}
+
+// Lasting returns the text of what [Passing] returned, as long as it lasts at a time: a maintenance window opens by the
+// clock, and what is started then may be recorded much later.
+func Lasting(passing journal.Recorded, now time.Time) string {
+	if until := Opens(passing.Message); !until.IsZero() && !now.Before(until) {
+		return ""
+	}
+	return passing.Message
+}
+
+// Opens returns when a maintenance window opens, from the text that says that it is closed; zero: not known.
+func Opens(text string) time.Time {
+	until, closed := strings.CutPrefix(text, run.WindowClosed)
+	at, err := time.Parse(time.RFC3339, until)
+	if !closed || err != nil {
+		return time.Time{}
+	}
+	return at
 }

@@ -32,6 +32,7 @@ type picture struct {
 	sent    map[string]shown // cells as the page has them
 	over    bool
 	held    holds
+	expired int // how many of held had ended by the clock when that was looked at last
 
 	progress journal.Progress
 }
@@ -380,8 +381,8 @@ func (g *group) Counts() string {
 	case g.Unchanged > 0:
 		text += fmt.Sprintf(", %d unchanged", g.Unchanged)
 	}
-	if g.passing.Message != "" {
-		text += ", " + g.passing.Message
+	if passing := Lasting(g.passing, time.Now()); passing != "" {
+		text += ", " + passing
 	}
 	return text
 }
@@ -451,10 +452,17 @@ func (p *picture) changes() changed {
 // Size changes when the grid gets another row or column, or the run waits for something else.
 func (p *picture) Size() string {
 	size := fmt.Sprintf("%d %d", len(p.Rows), len(p.columns))
-	for _, h := range p.held {
+	for _, h := range p.held.at(time.Now()) {
 		size += " " + strconv.FormatInt(h.seq, 10)
 	}
 	return size
+}
+
+// opened reports whether a maintenance window has opened since the last call.
+func (p *picture) opened() bool {
+	before := p.expired
+	p.expired = len(p.held) - len(p.held.at(time.Now()))
+	return p.expired > before
 }
 
 // Holds are why nothing more is started for now.

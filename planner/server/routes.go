@@ -147,8 +147,8 @@ func (r route) query(req *http.Request) (q query, err error) {
 
 // site is a site with its newest run, which is null before the first.
 type site struct {
-	Name    string       `json:"name"`
-	LastRun *journal.Run `json:"last_run"`
+	Name    string `json:"name"`
+	LastRun *Held  `json:"last_run"`
 }
 
 func (s *server) sites(ctx context.Context, _ query) (any, error) {
@@ -162,7 +162,8 @@ func (s *server) allSites(ctx context.Context) ([]site, error) {
 		runs, err := store.Runs(ctx, 1)
 		one := site{Name: name}
 		if len(runs) > 0 {
-			one.LastRun = &runs[0]
+			h, failed := HeldOf(ctx, store, runs[0])
+			one.LastRun, err = &h, failed
 		}
 		out = append(out, one)
 		return false, err
@@ -176,15 +177,21 @@ func (s *server) runs(ctx context.Context, q query) (any, error) {
 }
 
 // newestRuns returns the newest runs of a site, or of all, newest first.
-func (s *server) newestRuns(ctx context.Context, q query) ([]journal.Run, error) {
+func (s *server) newestRuns(ctx context.Context, q query) ([]Held, error) {
 	limit := int(q.number["limit"])
-	all := []journal.Run{}
+	all := []Held{}
 	err := s.open(ctx, q.text["site"], func(_ string, store *journal.Store) (bool, error) {
 		runs, err := store.Runs(ctx, limit)
-		all = append(all, runs...)
+		for _, r := range runs {
+			h, err := HeldOf(ctx, store, r)
+			if err != nil {
+				return false, err
+			}
+			all = append(all, h)
+		}
 		return false, err
 	})
-	slices.SortStableFunc(all, func(a, b journal.Run) int {
+	slices.SortStableFunc(all, func(a, b Held) int {
 		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID))
 	})
 	return all[:min(len(all), limit)], err
@@ -221,6 +228,24 @@ func (s *server) ofRun(f func(context.Context, *journal.Store, journal.Run, quer
 		})
 		return answer, err
 	}
+}
+
+// ofPage answers with a page of a run, which says how the run is and what it waits for.
+func (s *server) ofPage(f func(context.Context, *journal.Store, journal.Run, query) (any, error)) func(context.Context,
+	query) (any, error) {
+	return s.ofRun(func(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
+		h, err := HeldOf(ctx, store, run)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := f(ctx, store, run, q)
+		if p, is := answer.(page); is {
+			if data, is := p.Data.(map[string]any); is {
+				data["State"], data["Holds"] = h.State(), h.Holds
+			}
+		}
+		return answer, err
+	})
 }
 
 func nodes(ctx context.Context, store *journal.Store, run journal.Run, _ query) (any, error) {

@@ -62,9 +62,6 @@ func timelinePage(ctx context.Context, store *journal.Store, run journal.Run, _ 
 	bars := t.lay()
 	data := map[string]any{"Bars": bars, "More": len(t.order) - len(bars), "Waited": t.waits(), "Slow": t.slow, "Width": timelineWidth,
 		"Height": len(bars)*barHeight + 24, "Took": legible(t.end.Sub(t.start)), "Ticks": t.ticks()}
-	if t.running {
-		data["Holds"] = t.held.at(time.Now())
-	}
 	return page{"timeline", "Timeline of a run of " + run.Site, about(run, "timeline", data)}, nil
 }
 
@@ -96,7 +93,7 @@ type lane struct {
 type waiting struct {
 	*bar
 	what string
-	hold hold
+	hold Hold
 }
 
 // tick is a time below the timeline.
@@ -163,7 +160,7 @@ func (t *timeline) bar(e journal.Recorded, name, class string, batch *bar) *bar 
 func (t *timeline) hold(e journal.Recorded) {
 	t.held = t.held.after(e)
 	for _, w := range t.waiting {
-		if w.open && w.hold.seq > 0 && !slices.ContainsFunc(t.held, func(h hold) bool { return h.seq == w.hold.seq }) {
+		if w.open && w.hold.seq > 0 && !slices.ContainsFunc(t.held, func(h Hold) bool { return h.seq == w.hold.seq }) {
 			if w.End, w.open = e.Time, false; !w.hold.Until.IsZero() && w.hold.Until.Before(e.Time) {
 				w.End = w.hold.Until
 			}
@@ -222,7 +219,7 @@ func (t *timeline) part(l *lane, e journal.Recorded) {
 	case e.Kind == journal.Note && e.Action == journal.Soak:
 		batch, _, _ := strings.Cut(e.Message, " soaks for ")
 		l.soak = one("soak", "soak", "waits")
-		t.waiting = append(t.waiting, &waiting{l.soak, "the soak of " + batch, hold{}})
+		t.waiting = append(t.waiting, &waiting{l.soak, "the soak of " + batch, Hold{}})
 	case check && (e.Kind == journal.TaskStarted || e.Kind == journal.TaskFinished):
 		name := "health check"
 		if l.batch != nil && l.parts[l.batch.Name+": soak"] != nil {

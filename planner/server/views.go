@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -60,9 +61,9 @@ func groupsPage(ctx context.Context, store *journal.Store, run journal.Run, _ qu
 		case shown.Stage != "":
 			state = strings.ToLower(shown.Stage)
 			b.Class = map[string]string{"DEPLOYED": "done", "FAILED": "failed"}[shown.Stage]
-		case slices.ContainsFunc(p.Holds(), func(h hold) bool { return h.Group == g.Name && h.Why == heldForBatch }):
+		case slices.ContainsFunc(p.Holds(), func(h Hold) bool { return h.Group == g.Name && h.Why == heldForBatch }):
 			state, b.Class, b.Current = "waits for approval", "running", true
-		case shown.passing.Message != "":
+		case Lasting(shown.passing, time.Now()) != "":
 			state, b.Class, b.Current = shown.passing.Message, "running", true
 		case shown.Finished() > 0:
 			state, b.Class, b.Current = fmt.Sprintf("%d of %d nodes", shown.Finished(), shown.Nodes()), "running", true
@@ -78,7 +79,7 @@ func groupsPage(ctx context.Context, store *journal.Store, run journal.Run, _ qu
 		}
 	}
 	d.lay()
-	return page{"groups", "Groups of " + run.Site, about(run, "groups", map[string]any{"Drawing": d, "Groups": p.Groups, "Holds": p.Holds()})}, nil
+	return page{"groups", "Groups of " + run.Site, about(run, "groups", map[string]any{"Drawing": d, "Groups": p.Groups})}, nil
 }
 
 // planPage shows what a run was to do: the steps of its plan, and its phases.
