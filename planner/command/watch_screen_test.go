@@ -336,6 +336,101 @@ func TestWatchScreenKeepsWhatItHas(t *testing.T) {
 	}
 }
 
+// What could not be read is said as long as that lasts, and then that it is over.
+func TestWatchScreenReadsAgain(t *testing.T) {
+	run, events, now := script()
+	s := screenOf(run, events, 120, 40)
+	s.Update(news{run: run, err: context.DeadlineExceeded})
+	s.Update(news{run: run})
+	if text := ansi.Strip(s.text(now)); strings.Contains(text, "cannot be read") ||
+		!strings.Contains(text, "the journal can be read again; before: context deadline exceeded") {
+		t.Errorf("got:\n%s", text)
+	}
+	s.Update(said("approved"))
+	s.Update(news{run: run})
+	if text := ansi.Strip(s.text(now)); strings.Contains(text, "deadline") || !strings.Contains(text, "approved") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
+// A group says what its phase is, as the plan does, and of which batch.
+func TestWatchNamesPhases(t *testing.T) {
+	run, _, now := script()
+	var events []journal.Recorded
+	add := func(kind journal.Kind, phase int, action, text string) {
+		events = append(events, journal.Recorded{Event: journal.Event{Kind: kind, Time: now, Group: "web", Phase: phase, Action: action, Message: text}})
+	}
+	add(journal.RunStarted, 0, "", "")
+	events[0].Group, events[0].Output = "", `{"groups":[{"name":"web","nodes":3,"batches":[1,2]}]}`
+	for i, name := range []string{"prepare", "pre_node", "node"} {
+		add(journal.Planned, i+1, name, "")
+	}
+	for _, step := range []struct {
+		phase       int
+		batch, want string
+	}{{1, "", "0/3   prepare, "}, {2, "batch 1 of 2", "0/3   batch 1 of 2: pre_node phase, "}, {3, "batch 1 of 2", "0/3   batch 1 of 2: node phase, "},
+		{9, "", "0/3   phase 9, "}} { // an older slipway recorded no plan
+		add(journal.PhaseStarted, step.phase, "", step.batch)
+		if text := ansi.Strip(screenOf(run, events, 120, 40).text(now)); !strings.Contains(text, step.want) {
+			t.Errorf("no %q in:\n%s", step.want, text)
+		}
+	}
+}
+
+// The time that is left has the soaks that are to come, and what is left of the one under way; how long earlier ones took says
+// nothing of the pace of nodes.
+func TestWatchEstimatesSoaks(t *testing.T) {
+	store, err := journal.Open(t.Context(), filepath.Join(t.TempDir(), "lon1.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // what it wrote is checked
+	w, err := store.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	event := func(seconds int, e journal.Event) journal.Event {
+		e.Time, e.Group = start.Add(time.Duration(seconds)*time.Second), "web"
+		return e
+	}
+	soak := journal.Event{Kind: journal.Note, Action: journal.Soak, Message: "batch 1 of 3 soaks for 10m0s"}
+	last := soak
+	last.Message = "batch 3 of 3 soaks for 10m0s"
+	done := journal.Event{Kind: journal.NodeFinished, Node: "a", Status: "DEPLOYED"}
+	if err := w.Record(t.Context(), event(0, journal.Event{Kind: journal.PhaseStarted}), event(10, soak), event(610, journal.Event{Kind: journal.PhaseStarted}),
+		event(620, last), event(1230, done), event(1230, done), event(1230, journal.Event{Kind: journal.GroupFinished, Status: "DEPLOYED"})); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(t.Context(), "deployed", ""); err != nil {
+		t.Fatal(err)
+	}
+	pace, err := paceOf(t.Context(), store)
+	if err != nil || pace["web"] != 15*time.Second {
+		t.Fatalf("got %v, %v, want 15 s a node", pace, err)
+	}
+	var events []journal.Recorded
+	left := func(seconds int, want time.Duration) {
+		t.Helper()
+		s := screenOf(journal.Run{Status: journal.Running, Started: start}, events, 120, 40)
+		s.pace = pace
+		groups, _ := s.tallies()
+		if got := s.left(start.Add(time.Duration(seconds)*time.Second), groups); got != want {
+			t.Errorf("%d s after the start %s are left, want %s", seconds, got, want)
+		}
+	}
+	add := func(e journal.Event) { events = append(events, journal.Recorded{Event: e}) }
+	add(journal.Event{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":4,"batches":[1,1,2],"soak_millis":600000}]}`})
+	left(0, time.Minute+30*time.Minute)
+	add(event(10, soak))
+	left(10, time.Minute+30*time.Minute)
+	left(310, time.Minute+25*time.Minute)
+	add(event(610, journal.Event{Kind: journal.TaskStarted, Node: "a", Action: "health check"}))
+	left(620, time.Minute+20*time.Minute)
+	add(event(630, journal.Event{Kind: journal.GroupFinished, Status: "FAILED"}))
+	left(630, 0)
+}
+
 // A group stands below the first one that it depends on, also when another group that depends on nothing lies between them. A run that ended is not
 // paused any more.
 func TestWatchTree(t *testing.T) {
@@ -406,7 +501,7 @@ func TestWatchEstimates(t *testing.T) {
 	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}}})
 	v.add(journal.Recorded{Event: event(0, journal.NodeFinished, "a", "DEPLOYED")})
 	groups, _ := v.tallies()
-	if left := v.left(groups); left != 50*time.Second {
+	if left := v.left(time.Now(), groups); left != 50*time.Second {
 		t.Errorf("5 nodes of 10 s take %s", left)
 	}
 	v.pace["db"], v.pace["app"] = 30*time.Second, time.Second // at the same time as web; after db
@@ -414,13 +509,13 @@ func TestWatchEstimates(t *testing.T) {
 		v.start(journal.Outline{Parallel: atOnce, Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}, {Name: "db", Nodes: 3},
 			{Name: "app", DependsOn: []string{"db"}, Nodes: 7}}})
 		groups, _ = v.tallies()
-		if left := v.left(groups); left != want {
+		if left := v.left(time.Now(), groups); left != want {
 			t.Errorf("60 s beside 90 s and then 7 s, %d groups at once, take %s, want %s", atOnce, left, want)
 		}
 	}
 	v.start(journal.Outline{Groups: []journal.OutlineGroup{{Name: "web", Nodes: 6}, {Name: "new", Nodes: 1}}})
 	groups, _ = v.tallies()
-	if left := v.left(groups); left != 0 {
+	if left := v.left(time.Now(), groups); left != 0 {
 		t.Errorf("nothing is known of a group, and the estimate is %s", left)
 	}
 }

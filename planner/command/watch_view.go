@@ -245,7 +245,7 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 // left estimates how much longer the run takes, from what nodes of its groups took in earlier runs; 0: not known. Where
 // several groups are worked on at once, that is the longest chain of groups that wait for each other, or their share of
 // all, whichever is longer.
-func (w *watched) left(groups map[string]tally) (left time.Duration) {
+func (w *watched) left(_ time.Time, groups map[string]tally) (left time.Duration) {
 	ends, all := map[string]time.Duration{}, time.Duration(0)
 	for _, g := range w.groups { // what a group depends on comes before it
 		for _, before := range slices.Concat(g.DependsOn, g.After) {
@@ -296,7 +296,7 @@ func (w *watched) head(now time.Time, groups map[string]tally, all tally, width 
 	state := fmt.Sprintf("%s for %s", w.run.Status, short(end.Sub(w.run.Started)))
 	if w.run.Status != journal.Running {
 		state = fmt.Sprintf("%s after %s", w.run.Status, short(end.Sub(w.run.Started)))
-	} else if left := w.left(groups); left > 0 {
+	} else if left := w.left(now, groups); left > 0 {
 		state += ", about " + short(left) + " left"
 	}
 	lines := []string{inBold.Render(title), state, all.bar(min(40, max(10, width/4))) +

@@ -24,8 +24,15 @@ func TestProgress(t *testing.T) {
 	over := func(phase int, status string) Event {
 		return Event{Kind: PhaseFinished, Group: "web", Phase: phase, Status: status}
 	}
+	inBatch := func(phase int, status, batch string) Event {
+		e := over(phase, status)
+		e.Message = batch
+		return e
+	}
 	start := []Event{outline(""), planned(1, "prepare", "1 a\n1 b\n"), planned(2, "node", "2 a\n1 b\n")}
-	batched := []Event{outline(`,"batches":[1,1]`), planned(0, "health check", "2 a\n2 b\n"), planned(1, "node", "1 a\n1 b\n")}
+	batched := []Event{outline(`,"batches":[1,1],"last":["a","b"]`), planned(0, "health check", "2 a\n2 b\n"), planned(1, "node", "1 a\n1 b\n")}
+	canary := []Event{outline(`,"batches":[1,1],"last":["a","b"]`), planned(1, "prepare", "1 a\n1 b\n"), planned(2, "node", "2 a\n1 b\n"),
+		over(1, "succeeded")}
 	prepared := []Event{ended(1, "a", "", "unchanged"), ended(1, "b", "", "unchanged")}
 	for _, c := range []struct {
 		name   string
@@ -53,6 +60,13 @@ func TestProgress(t *testing.T) {
 		{"a check that failed", [][]Event{batched, {ended(1, "a", "x", "changed"), check("unchanged"), check("failed")}}, ""},
 		{"put back", [][]Event{batched, {ended(1, "a", "x", "changed"), check("unchanged"), check("unchanged"),
 			{Kind: TaskFinished, Group: "web", Node: "a", Resource: "x", Action: "restore", Status: "changed"}}}, ""},
+		{"tasks that are not needed in a batch", [][]Event{canary, {ended(2, "a", "x", "changed"), inBatch(2, "succeeded", "batch 1 of 2")}}, "a"},
+		{"nor in the next one", [][]Event{canary, {inBatch(2, "succeeded", "batch 1 of 2"), inBatch(2, "succeeded", "batch 2 of 2")}}, "a b"},
+		{"nor in the next one alone", [][]Event{canary, {inBatch(2, "succeeded", "batch 2 of 2")}}, "b"},
+		{"a batch in which something failed", [][]Event{canary, {inBatch(2, "failed", "batch 1 of 2")}}, ""},
+		{"a batch without its checks", [][]Event{batched, {inBatch(1, "succeeded", "batch 1 of 2")}}, ""},
+		{"a batch of an older slipway", [][]Event{{outline(`,"batches":[1,1]`), planned(2, "node", "1 a\n1 b\n")},
+			{inBatch(2, "succeeded", "batch 1 of 2")}}, ""},
 		{"another pass", [][]Event{start, prepared, {over(2, "succeeded")}, start}, ""},
 	} {
 		p := Progress{}
