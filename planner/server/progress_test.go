@@ -59,3 +59,34 @@ func TestCountsOfNodes(t *testing.T) {
 	}
 	shows("/runs/run-1/live?after=5", `"counts":"3 of 3 nodes finished, 1 failed, 11 unchanged"`)
 }
+
+// A task that turned out not to be needed has no events: its cell says so when the phase of its batch has ended, and the
+// node counts.
+func TestTasksThatAreNotNeeded(t *testing.T) {
+	t.Parallel()
+	f, w := started(t)
+	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
+	nodes := []journal.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 1}}
+	of := func(kind journal.Kind, batch string) journal.Event {
+		return journal.Event{Kind: kind, Group: "web", Phase: 1, Message: batch, Status: "succeeded"}
+	}
+	if err := w.Record(t.Context(), journal.Event{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":2,"batches":[1,1],"last":["a","b"]}]}`},
+		journal.PlannedPhase(1, "web", "node", nodes)[0], of(journal.PhaseStarted, "batch 1 of 2"), of(journal.PhaseFinished, "batch 1 of 2")); err != nil {
+		t.Fatal(err)
+	}
+	_, body := look(t, h, "/runs/run-1")
+	for _, want := range []string{`class="cell done">not needed</td>`, `class="cell waiting">waiting</td>`, `<span id="counts">1 of 2 nodes finished</span>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %s:\n%s", want, body)
+		}
+	}
+	if _, live := look(t, h, "/runs/run-1/nodes/a"); !strings.Contains(live, "node: not needed") {
+		t.Errorf("the page of the node lacks it:\n%s", live)
+	}
+	if err := w.Finish(t.Context(), "failed", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, live := look(t, h, "/runs/run-1/live?after=3"); !strings.Contains(live, `"c0-0":["done","not needed"]`) {
+		t.Errorf("the update lacks it: %s", live)
+	}
+}
