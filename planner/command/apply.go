@@ -37,6 +37,7 @@ const stateHelp = "What is applied is remembered in a state file beside the firs
 type runFlags struct {
 	version     string
 	environment Environment
+	executor    func() rollout.Executor
 	siteFlags
 
 	journal                     journalFlags
@@ -115,7 +116,7 @@ func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) 
 	}
 	d.engine = &engine.Engine{
 		Journals: journals,
-		Executor: func() rollout.Executor { return rollout.NewInProcess() },
+		Executor: f.executor,
 		Caller:   controller.New(controller.Options{}), Now: time.Now,
 	}
 	if err := f.handOver(d.engine); err != nil {

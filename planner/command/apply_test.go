@@ -11,16 +11,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
 // sandbox is a folder with a site of sandbox nodes, which are folders.
 type sandbox struct {
 	*testing.T
-	dir string
+	dir      string
+	executor func() rollout.Executor
 }
 
 func newSandbox(t *testing.T, nodes ...string) *sandbox {
-	s := &sandbox{t, t.TempDir()}
+	s := &sandbox{t, t.TempDir(), func() rollout.Executor { return rollout.NewInProcess() }}
 	for _, n := range nodes {
 		s.must(os.MkdirAll(filepath.Join(s.dir, n, "etc"), 0o755))
 	}
@@ -57,7 +60,7 @@ func (s *sandbox) run(answer, command string, args ...string) (string, int) {
 
 func (s *sandbox) runIn(ctx context.Context, answer, command string, args ...string) (string, int) {
 	s.Helper()
-	cmd := New("test", nil, "")
+	cmd := newCompanion("test", nil, "", s.executor)
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)

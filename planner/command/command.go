@@ -36,6 +36,11 @@ func Name(program string) string {
 //
 // environment gives what the environment says of connections; nil: nothing. journalURL is what it says of the journal.
 func New(version string, environment Environment, journalURL string) *cobra.Command {
+	return newCompanion(version, environment, journalURL, func() rollout.Executor { return rollout.NewInProcess() })
+}
+
+// newCompanion is [New] with the executor of runs that are not handed over.
+func newCompanion(version string, environment Environment, journalURL string, executor func() rollout.Executor) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "terraform-provider-slipway",
 		Short: "Companion of the slipway Terraform provider",
@@ -55,14 +60,13 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 	serve := newServe(j)
 	j.add(serve.Flags())
 	root.AddCommand(serve)
-	inProcess := func() rollout.Executor { return rollout.NewInProcess() }
-	root.AddCommand(NewWorker(version, environment, journalURL, inProcess), newKey())
+	root.AddCommand(NewWorker(version, environment, journalURL, executor), newKey())
 	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
 		newConvert(), newEnroll(), newInventory(), newLifecycle()} {
 		root.AddCommand(interruptible(cmd))
 	}
 	for _, cmd := range []func(*runFlags) *cobra.Command{newApply, newCheck, newDestroy} {
-		root.AddCommand(cmd(&runFlags{version: version, environment: environment,
+		root.AddCommand(cmd(&runFlags{version: version, environment: environment, executor: executor,
 			journal: journalFlags{environment: journalURL}}))
 	}
 	addHelp(root)

@@ -3,12 +3,15 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +20,11 @@ import (
 	"github.com/charmbracelet/x/vt"
 	"golang.org/x/sys/unix"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // terminal is a pseudo-terminal in which `watch` runs, as a terminal would show it.
@@ -97,6 +103,7 @@ var masks = []struct{ pattern, with string }{
 	{`\d\d:\d\d:\d\d`, "hh:mm:ss"},
 	{`\b(for|after|about) \d[\dhms.]*[hms]\b`, "$1 TIME"},
 	{`(?m)^ +\d[\dhms.]*s  `, "    TIME  "},
+	{`\b\d{4}-\d\d-\d\dT[\dhms:]*Z?`, "DATE"},
 	{`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, "RUN"},
 	{`\b[0-9a-f]{64}\b`, "DIGEST"},
 	{`process \d+`, "process PID"},
@@ -318,6 +325,82 @@ func TestWatchOfRealRuns(t *testing.T) {
 	ended = s.start()
 	show("checked", "degraded after")
 	ended(0, "health check")
+}
+
+// checking executes runs on sandbox nodes in this process, and its health check as a command of this machine, which a sandbox
+// refuses.
+type checking struct {
+	*rollout.InProcess
+	command string
+}
+
+// Converge implements [rollout.Executor].
+func (e checking) Converge(ctx context.Context, n site.Node, m converge.Manifest, each func(converge.Result)) (converge.Summary, error) {
+	sys, err := system.New(n.Connection.Root)
+	if err != nil {
+		return converge.Summary{}, err
+	}
+	sys.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
+		if !slices.Contains(c.Argv, e.command) {
+			return system.Output{}, system.ErrSandbox
+		}
+		var out bytes.Buffer
+		cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+		cmd.Stdout = &out
+		if sys.Live != nil {
+			cmd.Stdout = io.MultiWriter(&out, sys.Live)
+		}
+		err := cmd.Run()
+		return system.Output{Stdout: out.Bytes(), Combined: out.String()}, err
+	}
+	defer sys.Close() //nolint:errcheck // it only holds a directory open
+	summary := converge.Run(ctx, sys, m, each)
+	if summary.Error != nil {
+		return summary, summary.Error
+	}
+	return summary, nil
+}
+
+// A health check that runs and succeeds, the soak and the check after it, and a maintenance window that is closed, as `watch`
+// shows them in terminals of 80 and of 200 columns and piped.
+func TestWatchOfChecksAndWindows(t *testing.T) {
+	s := newLive(t)
+	script := s.path("check.sh")
+	s.must(os.WriteFile(s.path("first"), nil, 0o600))
+	s.must(os.WriteFile(script, []byte("#!/bin/sh\nrm "+s.path("first")+" 2>/dev/null || exit 0\necho waits for the port\nread line < "+s.path("pipe")+"\n"), 0o755))
+	s.executor = func() rollout.Executor { return checking{rollout.NewInProcess(), script} }
+	closed := strings.ToLower(time.Now().UTC().AddDate(0, 0, 3).Weekday().String()[:3])
+	text := "site: lon1\nnodes:\n"
+	for _, n := range []string{"web1", "web2", "web3", "db1"} {
+		text += fmt.Sprintf("- {name: %s, tags: [%s], connect: {transport: local, root: %s}}\n", n, n[:len(n)-1], s.path(n))
+	}
+	text += fmt.Sprintf(`groups:
+- {name: web, critical: true, depends_on: [], selectors: [{node_tags: [web]}], rolling: {batches: ["1", "100%%"], soak: 1s, health_check: {command: %s}}}
+- {name: db, critical: false, depends_on: [web], selectors: [{node_tags: [db]}], maintenance: {days: [%s], start: "02:00", end: "03:00", timezone: UTC}}
+services:
+- {name: motd, selectors: [], configuration: {file: {/etc/motd: {content: "welcome\n"}}}}
+`, script, closed)
+	s.must(os.WriteFile(s.path("site.yaml"), []byte(text), 0o600))
+	var both []*terminal
+	for _, columns := range []int{80, 200} {
+		both = append(both, watchIn(t, columns, "--journal-directory", "journal"))
+	}
+	for _, w := range both { // before the run starts
+		until(t, func() bool { return strings.Contains(w.text(), "waiting for a run") }, w.text)
+	}
+	ended := s.start()
+	for _, w := range both {
+		w.shows("check", "waits for the port")
+	}
+	s.goOn() // only the first check waits
+	for _, w := range both {
+		w.shows("window", "the maintenance window is closed")
+	}
+	both[0].press("cnot today\r")
+	ended(statusFailed, "cancelled")
+	piped, _, _ := answer(t, "", "watch", "--journal-directory", "journal", s.newest())
+	golden(t, "watch-live-piped-checks", masked(piped))
+	legible(t, "piped", piped)
 }
 
 // newest returns the id of the newest run.

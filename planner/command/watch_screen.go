@@ -93,13 +93,13 @@ func paceOf(ctx context.Context, store *journal.Store) (map[string]time.Duration
 }
 
 // spent is the time of a group in a run: since its first phase began, and for how long it only waited: for approval,
-// for its maintenance window, or because a person paused the run.
+// for its maintenance window, for the soak of a batch, or because a person paused the run.
 type spent struct {
 	began  time.Time
 	waited time.Duration
 	nodes  int       // that ended
 	asked  bool      // it waits for approval
-	closed time.Time // until when its maintenance window is closed
+	closed time.Time // until when its maintenance window is closed, or a batch soaks
 	idle   time.Time // since when it only waits; zero: it does not
 }
 
@@ -126,6 +126,10 @@ func (s *spent) add(e journal.Recorded, was, held bool) {
 	case journal.Note:
 		if at := server.Opens(e.Message); !at.IsZero() {
 			s.closed = at
+		} else if e.Action == journal.Soak {
+			_, text, _ := strings.Cut(e.Message, " soaks for ")
+			long, _ := time.ParseDuration(text) // a text of another form takes no time
+			s.closed = e.Time.Add(long)
 		}
 	}
 	waits := !s.began.IsZero() && (s.asked || held || s.closed.After(e.Time))
@@ -156,6 +160,7 @@ type screen struct {
 	help          bool
 	asked         *question
 	said          string // the last decision or error, until the next one
+	unread        string // why the journal could not be read the last time
 }
 
 // question is a decision that waits for its confirmation and its reason.
@@ -210,13 +215,17 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case said:
 		s.said = harmless(string(msg))
 	case news:
+		if s.unread != "" && msg.err == nil {
+			s.said, s.unread = "the journal can be read again; before: "+s.unread, ""
+		}
 		for _, e := range msg.events {
 			s.add(e)
 			s.after = e.Seq
 		}
 		switch {
 		case msg.err != nil:
-			s.said = "the journal cannot be read, and is tried again: " + harmless(msg.err.Error())
+			s.unread = harmless(msg.err.Error())
+			s.said = "the journal cannot be read, and is tried again: " + s.unread
 		case msg.ended:
 			s.run = msg.run
 			return s, tea.Quit

@@ -678,7 +678,7 @@ func TestWatchKeepsUpWithTheJournal(t *testing.T) {
 	}
 	keeps("✗ n0: its disk is full")
 	s.Update(news{err: context.DeadlineExceeded})
-	keeps("✗ n0: its disk is full", "is tried again: context deadline exceeded")
+	keeps("✗ n0: its disk is full", "can be read again; before: context deadline exceeded")
 }
 
 // In a pseudo terminal, watch draws the screen, ends with the run and leaves how it ended; elsewhere it prints lines

@@ -16,12 +16,14 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/server"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
+	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // watched is a run as far as its events were added: events in, text out. It knows no terminal and no clock.
 type watched struct {
 	run    journal.Run
 	atOnce int             // how many groups are worked on at once
+	phases map[int]string  // what they are called
 	groups []*watchedGroup // in the order of the run
 	nodes  journal.Nodes
 	ends   journal.Progress
@@ -43,6 +45,7 @@ type watchedGroup struct {
 	recorded string           // its name as the journal has it, where it waits for approval
 	approval int              // the batch after which it waits for a person; 0: it does not
 	passing  journal.Recorded // what it lets time pass for
+	soaked   int              // how many of its batches have begun to soak
 }
 
 // textLimit bounds a text of an event that is shown, in bytes, and latestShown the notes.
@@ -63,8 +66,16 @@ func harmless(text string) string {
 
 func newWatched(run journal.Run, pace map[string]time.Duration) *watched {
 	return &watched{run: run, pace: pace, nodes: journal.Nodes{}, open: map[string][]journal.Recorded{},
-		prints: map[string]journal.Recorded{},
-		since:  map[string]time.Time{}}
+		prints: map[string]journal.Recorded{}, phases: map[int]string{},
+		since: map[string]time.Time{}}
+}
+
+// phaseName returns what the plan calls a phase of a task group.
+func phaseName(group string) string {
+	if group == string(task.Prepare) || group == string(task.Cleanup) {
+		return group
+	}
+	return group + " phase"
 }
 
 // group returns a group, which is added where it is not known: an older slipway recorded no outline.
@@ -108,7 +119,8 @@ func (w *watched) add(e journal.Recorded) {
 	case journal.PhaseStarted:
 		if e.Group != "" {
 			g := w.group(e.Group)
-			g.doing, g.approval = cmp.Or(e.Message, fmt.Sprintf("phase %d", e.Phase)), 0
+			named := slices.DeleteFunc([]string{e.Message, w.phases[e.Phase]}, func(s string) bool { return s == "" })
+			g.doing, g.approval = cmp.Or(strings.Join(named, ": "), fmt.Sprintf("phase %d", e.Phase)), 0
 		}
 	case journal.TaskStarted:
 		w.open[e.Node] = append(w.open[e.Node], e)
@@ -135,8 +147,15 @@ func (w *watched) add(e journal.Recorded) {
 			w.paused = false
 		}
 		w.latest = append(w.latest, e)
+	case journal.Planned:
+		if e.Phase > 0 {
+			w.phases[e.Phase] = phaseName(e.Action)
+		}
 	case journal.Note:
 		w.latest = append(w.latest, e)
+		if e.Action == journal.Soak && e.Group != "" {
+			w.group(e.Group).soaked++
+		}
 	case journal.PhaseFinished: // also the last commands of its sessions have ended
 		maps.DeleteFunc(w.prints, func(_ string, p journal.Recorded) bool { return p.Group == e.Group })
 	case journal.Output, journal.RunFinished:
@@ -155,6 +174,7 @@ func (w *watched) start(o journal.Outline) {
 	w.groups, w.nodes, w.atOnce = nil, journal.Nodes{}, o.Parallel
 	clear(w.open)
 	clear(w.prints)
+	clear(w.phases)
 	for _, g := range o.Groups {
 		g.Name = harmless(g.Name)
 		for _, names := range [][]string{g.DependsOn, g.After} {
@@ -242,10 +262,10 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 	return groups, all
 }
 
-// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs; 0: not known. Where
-// several groups are worked on at once, that is the longest chain of groups that wait for each other, or their share of
+// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs, and from the soaks of
+// its batches; 0: not known. Where several groups are worked on at once, that is the longest chain of groups that wait for each other, or their share of
 // all, whichever is longer.
-func (w *watched) left(_ time.Time, groups map[string]tally) (left time.Duration) {
+func (w *watched) left(now time.Time, groups map[string]tally) (left time.Duration) {
 	ends, all := map[string]time.Duration{}, time.Duration(0)
 	for _, g := range w.groups { // what a group depends on comes before it
 		for _, before := range slices.Concat(g.DependsOn, g.After) {
@@ -256,13 +276,23 @@ func (w *watched) left(_ time.Time, groups map[string]tally) (left time.Duration
 			if w.pace[g.Name] == 0 {
 				return 0
 			}
-			own := w.pace[g.Name] * time.Duration(t.total-t.done())
+			own := w.pace[g.Name]*time.Duration(t.total-t.done()) + g.soaks(now)
 			ends[g.Name] += own
 			all += own
 		}
 		left = max(left, ends[g.Name])
 	}
 	return max(left, all/time.Duration(max(1, w.atOnce)))
+}
+
+// soaks returns for how long the batches of a group are still to soak.
+func (g *watchedGroup) soaks(now time.Time) time.Duration {
+	soak := time.Duration(g.SoakMillis) * time.Millisecond
+	left := soak * time.Duration(max(0, len(g.Batches)-g.soaked))
+	if g.passing.Action == journal.Soak {
+		left += max(0, soak-now.Sub(g.passing.Time))
+	}
+	return left
 }
 
 var (
@@ -385,9 +415,16 @@ func (w *watched) failures(width int, allNames bool) (lines []string) {
 // failureLines bounds the lines of one failure, where not all is asked for.
 const failureLines = 3
 
+// wrap breaks a text into lines of a width, between words: not within names and times, which have hyphens.
+func wrap(text string, width int) []string {
+	const hyphen = "\u2011" // at which no line is broken
+	text = ansi.Wrap(strings.ReplaceAll(text, "-", hyphen), max(20, width), "")
+	return strings.Split(strings.ReplaceAll(text, hyphen, "-"), "\n")
+}
+
 // wrapped returns a failure in lines of a width.
 func wrapped(text string, width int, all bool) []string {
-	lines := strings.Split(ansi.Wrap(text, max(20, width-4), ""), "\n")
+	lines := wrap(text, width-4)
 	if !all && len(lines) > failureLines {
 		lines = lines[:failureLines]
 		lines[failureLines-1] += " …"
@@ -446,7 +483,7 @@ func (w *watched) tree(now time.Time, tallies map[string]tally, width int) (line
 		about := strings.Join(slices.DeleteFunc([]string{g.state(now, t), g.batches(), g.criteria()},
 			func(s string) bool { return s == "" }), "; ")
 		indent := strings.Repeat(" ", ansi.StringWidth(line))
-		for _, part := range strings.Split(ansi.Wrap(about, max(20, width-len(indent)), ""), "\n") {
+		for _, part := range wrap(about, width-len(indent)) {
 			lines = append(lines, line+part)
 			line = indent
 		}

@@ -21,6 +21,9 @@ type OutlineGroup struct {
 	Nodes     int      `json:"nodes"`               // on which it does something
 	Unchanged int      `json:"unchanged,omitempty"` // its nodes that are already as they are to be
 	Batches   []int    `json:"batches,omitempty"`   // how many nodes each of them has; empty: one for all
+	Last      []string `json:"last,omitempty"`      // the last node of each batch, by name; empty: an older slipway recorded it
+	// SoakMillis is how long each batch soaks, in milliseconds.
+	SoakMillis int64 `json:"soak_millis,omitempty"`
 }
 
 // OutlineOf returns the outline in a RunStarted; it is empty where an older slipway recorded none.

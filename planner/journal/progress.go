@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -9,9 +10,9 @@ import (
 // Progress is how far a pass of a run is on the nodes of its groups while it goes on: the [NodeFinished] of a node that
 // succeeds comes only with the end of its group. The zero value is that of a run without events.
 type Progress struct {
-	left    map[string]map[string]map[int]*unfinished // group -> node -> phase; 0: the health checks of its batch
-	batched map[string]bool                           // groups with several batches
-	undone  map[string]bool                           // nodes that are put back
+	left   map[string]map[string]map[int]*unfinished // group -> node -> phase; 0: the health checks of its batch
+	last   map[string][]string                       // group -> the last node of each batch, by name
+	undone map[string]bool                           // nodes that are put back
 }
 
 // unfinished is what a phase has left to do on a node.
@@ -24,9 +25,9 @@ type unfinished struct {
 func (p *Progress) Add(e Event) {
 	switch {
 	case e.Kind == RunStarted:
-		*p = Progress{map[string]map[string]map[int]*unfinished{}, map[string]bool{}, map[string]bool{}}
+		*p = Progress{map[string]map[string]map[int]*unfinished{}, map[string][]string{}, map[string]bool{}}
 		for _, g := range OutlineOf(e).Groups {
-			p.left[g.Name], p.batched[g.Name] = map[string]map[int]*unfinished{}, len(g.Batches) > 1
+			p.left[g.Name], p.last[g.Name] = map[string]map[int]*unfinished{}, g.Last
 		}
 	case p.left[e.Group] == nil:
 	case e.Kind == Planned && (e.Phase > 0 || e.Action == string(task.HealthCheck)):
@@ -48,11 +49,23 @@ func (p *Progress) Add(e Event) {
 		if o.tasks--; o.tasks <= 0 {
 			delete(phases, e.Phase)
 		}
-	case e.Kind == PhaseFinished && e.Status == "succeeded" && !p.batched[e.Group]:
-		for _, phases := range p.left[e.Group] { // tasks that turn out not to be needed have no events
-			delete(phases, e.Phase)
+	case e.Kind == PhaseFinished && e.Status == "succeeded":
+		for node, phases := range p.left[e.Group] { // tasks that turn out not to be needed have no events
+			if p.ran(e, node) {
+				delete(phases, e.Phase)
+			}
 		}
 	}
+}
+
+// ran reports whether a phase that has ended was that of a node: with batches it ends for each of them.
+func (p *Progress) ran(e Event, node string) bool {
+	var batch int
+	if n, _ := fmt.Sscanf(e.Message, "batch %d of", &batch); n == 0 { // before the first batch, after the last one, or without
+		return true
+	}
+	last := p.last[e.Group]
+	return node != "" && batch >= 1 && batch <= len(last) && node <= last[batch-1] && (batch == 1 || node > last[batch-2])
 }
 
 // Done reports whether all that the pass does on a node of a group has succeeded, with the health checks of its batch

@@ -27,7 +27,10 @@ func outline(p run.Program, waiting []string) string {
 			}
 		}
 		for _, b := range g.Batches {
-			out.Batches = append(out.Batches, len(b))
+			out.Batches, out.Last = append(out.Batches, len(b)), append(out.Last, b[len(b)-1])
+		}
+		if g.Rolling != nil && len(g.Batches) > 0 {
+			out.SoakMillis = g.Rolling.Soak.Milliseconds()
 		}
 		o.Groups = append(o.Groups, out)
 	}

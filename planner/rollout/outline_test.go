@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,14 +20,14 @@ func TestOutline(t *testing.T) {
 		Groups: []run.Group{
 			{Group: site.Group{Name: "ntp", Critical: true}, Owned: []string{"n1", "idle"}},
 			{Group: site.Group{Name: "web", DependsOn: []string{"ntp"}, SuccessCriteria: &site.SuccessCriteria{
-				PercentSuccessfulNodes: &half}}, Owned: []string{"w1", "w2", "w3", "w4", "w5"}, After: []string{"db"}, Batches: [][]string{{"w1"}, {"w2", "w3"}}},
+				PercentSuccessfulNodes: &half}, Rolling: &site.Rolling{Soak: time.Minute}}, Owned: []string{"w1", "w2", "w3", "w4", "w5"}, After: []string{"db"}, Batches: [][]string{{"w1"}, {"w2", "w3"}}},
 		},
 		Prepare: map[string]run.Session{"n1": {}, "w1": {}},
 		Deploy:  map[string][]run.Session{"w1": {{}}, "w2": {{}}, "w3": {{}}},
 	}
 	want := journal.Outline{Parallel: 2, Groups: []journal.OutlineGroup{
 		{Name: "ntp", Critical: true, Nodes: 1, Unchanged: 1},
-		{Name: "web", DependsOn: []string{"ntp"}, After: []string{"db"}, Percent: &half, Nodes: 3, Unchanged: 1, Batches: []int{1, 2}},
+		{Name: "web", DependsOn: []string{"ntp"}, After: []string{"db"}, Percent: &half, Nodes: 3, Unchanged: 1, Batches: []int{1, 2}, Last: []string{"w1", "w3"}, SoakMillis: 60_000},
 	}}
 	if diff := cmp.Diff(want, journal.OutlineOf(journal.Event{Output: outline(p, []string{"w4"})})); diff != "" {
 		t.Error(diff)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -94,10 +95,8 @@ func (p *picture) fold(events ...journal.Recorded) {
 		case journal.TaskStarted, journal.TaskFinished:
 			p.task(e)
 		case journal.PhaseFinished:
-			if !p.batched(e.Group) { // the phase ends for each batch, and the next one starts it again
-				p.ended[e.Phase] = true
-				p.touch(func(r *row) bool { return e.Group == "" || r.Group == e.Group })
-			}
+			p.ended[e.Phase] = p.ended[e.Phase] || !p.batched(e.Group) // else the next batch starts it again
+			p.touch(func(r *row) bool { return e.Group == "" || r.Group == e.Group })
 		case journal.NodeFinished:
 			r := p.row(e.Node, e.Group)
 			r.Stage, r.Message = e.Status, e.Message
@@ -313,6 +312,8 @@ func (p *picture) cell(r *row, column string) shown {
 		s.State, s.Text = "failed", "failed"
 	case c.finished > 0 && (c.finished >= c.planned && c.planned > 0 || ended):
 		s.State, s.Text = "done", "done"
+	case r.progress.Done(r.Group, r.Node) && r.Stage != string(strategy.Failed):
+		s.State, s.Text = "done", "not needed" // it has no events
 	case ended:
 		s.State, s.Text = "left", "not reached"
 	case c.started+c.finished > 0:
