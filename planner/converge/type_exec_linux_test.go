@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -75,6 +76,10 @@ func TestExecGuards(t *testing.T) {
 		"unless":                 {[]any{"unless", "test -f nothing"}, true},
 		"unless not":             {[]any{"unless", "test -f flag"}, false},
 		"unless, any":            {[]any{"unless", []any{"false", "test -f flag"}}, false},
+		"onlyif, words":          {[]any{"onlyif", []any{[]any{"test", "-f", "flag"}}}, true},
+		"unless, words":          {[]any{"unless", []any{[]any{"test", "-f", "flag"}, "false"}}, false},
+		"unless, words and line": {[]any{"unless", []any{[]any{"test", "-f", "$HOME"}, "test -f flag"}}, false},
+		"onlyif, one word":       {[]any{"onlyif", []any{[]any{"true"}, "test -f flag"}}, true},
 		"all guards":             {[]any{"creates", "/unmade", "onlyif", "true", "unless", "false"}, true},
 		"refreshonly":            {[]any{"refreshonly", true}, false},
 		"refreshonly and onlyif": {[]any{"refreshonly", true, "onlyif", "true"}, false},
@@ -104,13 +109,18 @@ func TestExecGuards(t *testing.T) {
 func TestExecGuardThatCannotBeRun(t *testing.T) {
 	b := commandSandbox(t)
 	b.put("/opt/plain", "")
-	for _, tt := range []struct{ guard, command, want string }{
+	for _, tt := range []struct {
+		guard   string
+		command any
+		want    string
+	}{
 		{"unless", "/opt/chk", `unless "/opt/chk": the program does not exist`},
 		{"onlyif", "slipway-no-such-command -v", `onlyif "slipway-no-such-command -v": the program does not exist`},
 		{"unless", "test -d / && slipway-no-such-command >/dev/null 2>&1", "the program does not exist"},
 		{"unless", b.real("/opt/plain"), "the program cannot be executed"},
+		{"unless", []any{[]any{"/opt/chk", "-q"}}, `unless "/opt/chk -q": `},
 	} {
-		i := b.exec("guarded by "+tt.command, "command", "echo x >>out", tt.guard, tt.command)
+		i := b.exec(fmt.Sprint("guarded by ", tt.command), "command", "echo x >>out", tt.guard, tt.command)
 		b.wantStatus(Check, i, Differs)
 		if r := b.wantStatus(Apply, i, Failed); !strings.Contains(r.Message, tt.want) {
 			t.Errorf("%q, want %q", r.Message, tt.want)

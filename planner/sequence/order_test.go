@@ -37,6 +37,14 @@ func rs(lines ...string) []task.Task {
 	return tasks
 }
 
+// guardedByWords returns an exec whose guard is a program with its arguments, and files with the paths /opt/a and
+// /opt/b.
+func guardedByWords(words ...any) []task.Task {
+	tasks := rs("a exec[e] command=true", "b file[/opt/a]", "c file[/opt/b] content=x")
+	tasks[0].Resource.Parameters["unless"] = []any{words}
+	return tasks
+}
+
 func idsOf(tasks []task.Task) []string {
 	var ids []string
 	for _, t := range tasks {
@@ -114,6 +122,7 @@ func TestOrder(t *testing.T) {
 			"c file[/opt/conf] content=x"), "file[/opt/run] file[/opt/conf] exec[e]"},
 		"exec: guards": {rs("a exec[e] command=true unless=/opt/a onlyif=\"/opt/b\"", "b file[/opt/a]",
 			"c file[/opt/b]"), "file[/opt/a] file[/opt/b] exec[e]"},
+		"exec: guards as words": {guardedByWords("/opt/a", "-c", "/opt/b"), "file[/opt/a] file[/opt/b] exec[e]"},
 		"exec: arguments": {rs("a exec[e] command=sh\u00a0--rc=/opt/a;.\u00a0'/opt/b'",
 			"b file[/opt/a] source=/x", "c file[/opt/b] ensure=file"), "file[/opt/a] file[/opt/b] exec[e]"},
 		"exec: what it makes": {rs("a exec[e] command=/opt/make,/k creates=/k", "b file[/k] content=x",
