@@ -63,6 +63,29 @@ func (p Parameters) Strings(name string) []string {
 	}
 }
 
+// Command is one of several commands of a parameter.
+type Command struct {
+	Line  string   // for /bin/sh; empty where Words are given
+	Words []string // a program and its arguments
+}
+
+// Commands returns a parameter of kind [StringList] with [Parameter.Commands].
+func (p Parameters) Commands(name string) []Command {
+	list, isList := p[name].([]any)
+	if !isList && p.Has(name) {
+		list = []any{p[name]}
+	}
+	commands := make([]Command, len(list))
+	for i, e := range list {
+		if words, ok := e.([]any); ok {
+			commands[i].Words = textsOf(words)
+		} else {
+			commands[i].Line = textOf(e)
+		}
+	}
+	return commands
+}
+
 // StringMap returns a parameter of kind [StringMap]. The result is the caller's own.
 func (p Parameters) StringMap(name string) map[string]string {
 	m, ok := p[name].(map[string]any)

@@ -157,7 +157,16 @@ func (c *parameterCheck) run(written, normal any) bool {
 	if len(c.errs) > 0 {
 		return false
 	}
-	if c.Check == nil {
+	list, isList := normal.([]any)
+	switch {
+	case c.Check == nil:
+		return true
+	case c.Commands && isList && len(list) > 0:
+		for _, e := range list {
+			if !c.check(Parameters{"": e}.Strings("")) {
+				return false
+			}
+		}
 		return true
 	}
 	switch v := normal.(type) {
@@ -170,23 +179,34 @@ func (c *parameterCheck) run(written, normal any) bool {
 	case map[string]any:
 		value = textMapOf(v)
 	}
-	if err := c.Check(value); err != nil {
-		message := err.Error()
-		if c.secret {
-			message = hidden + ". " + c.Description
-		}
-		c.add(c.Name, message)
-		return false
+	return c.check(value)
+}
+
+// check calls Check with a value of the kind that it takes, and reports whether that is fine.
+func (c *parameterCheck) check(value any) bool {
+	err := c.Check(value)
+	if err == nil {
+		return true
 	}
-	return true
+	message := err.Error()
+	if c.secret {
+		message = hidden + ". " + c.Description
+	}
+	c.add(c.Name, message)
+	return false
 }
 
 func (c *parameterCheck) texts(written any, list []any) {
 	// A list that was written as a single value is shown as that value.
 	asWritten, isList := written.([]any)
 	for i, e := range list {
+		words, isWords := e.([]any)
 		switch {
 		case c.fits(e):
+		case c.Commands && isWords:
+			for at, word := range words {
+				c.text(fmt.Sprintf("%s[%d]", c.element(i), at), word, word)
+			}
 		case isList:
 			c.text(c.element(i), asWritten[i], e)
 		default:

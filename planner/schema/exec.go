@@ -12,7 +12,8 @@ import (
 
 // Exec declares the type exec.
 func Exec() resource.Schema {
-	const commands = " A command is run by /bin/sh; several are a list of them. A program that does not exist is an " +
+	const commands = " A command is a line for /bin/sh, or a list of words, a program and its arguments, " +
+		"run without a shell: `[[\"test\", \"-f\", \"/x\"]]`; several are a list of these, so a list of strings is several lines. A program that does not exist is an " +
 		"error, but for one before a pipe: the shell gives the status of the last program only."
 	return resource.Schema{
 		Type:         "exec",
@@ -23,9 +24,9 @@ func Exec() resource.Schema {
 				Description: "A string is run by /bin/sh; a list of two or more is a program and its arguments, run without a shell. A managed file that the command or a guard names by its full path comes first. Default: the title."},
 			{Name: "creates", Kind: resource.StringList, Check: checkPaths,
 				Description: "Absolute paths; the command runs only while none of them is there."},
-			{Name: "onlyif", Kind: resource.StringList, Check: checkWords,
+			{Name: "onlyif", Kind: resource.StringList, Commands: true, Check: checkWords,
 				Description: "The command runs only when all of these end with status 0. They run at plan time too." + commands},
-			{Name: "unless", Kind: resource.StringList, Check: checkWords,
+			{Name: "unless", Kind: resource.StringList, Commands: true, Check: checkWords,
 				Description: "The command runs only when none of these ends with status 0. They run at plan time too." + commands},
 			{Name: "refreshonly", Kind: resource.Bool,
 				Description: "Run only when another resource notifies this one. Default: false."},

@@ -250,18 +250,20 @@ func (c *nodeTasks) filesNamed(r resource.Resource) []int {
 			out = append(out, i)
 		}
 	}
-	lines := append(r.Parameters.Strings("onlyif"), r.Parameters.Strings("unless")...)
+	commands := append(r.Parameters.Commands("onlyif"), r.Parameters.Commands("unless")...)
 	switch command := r.Parameters.Strings("command"); len(command) {
 	case 0:
-		lines = append(lines, r.Title)
+		commands = append(commands, resource.Command{Line: r.Title})
 	case 1:
-		lines = append(lines, command[0])
+		commands = append(commands, resource.Command{Line: command[0]})
 	default:
-		for i, word := range command {
+		commands = append(commands, resource.Command{Words: command})
+	}
+	for _, command := range commands {
+		for i, word := range command.Words {
 			name(word, i == 0)
 		}
-	}
-	for _, line := range lines {
+		line := command.Line
 		for _, at := range wordsWithSlash.FindAllStringSubmatchIndex(line, -1) {
 			if !strings.HasPrefix(line[at[2]:at[3]], ">") {
 				name(line[at[4]:at[5]], strings.Trim(line[:at[4]], " \t\"'") == "")

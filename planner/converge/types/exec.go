@@ -84,19 +84,27 @@ func (t execType) permitted(ctx context.Context, s *Session, r resource.Resource
 		name string
 		runs bool // the command runs when the guard ends with status 0
 	}{{"onlyif", true}, {"unless", false}} {
-		for _, command := range p.Strings(guard.name) {
-			out, err := ask(ctx, s, t.command(r, []string{command}))
+		for _, command := range p.Commands(guard.name) {
+			line, shown, words := command.Line, command.Line, command.Words
+			if words != nil {
+				line, shown = strings.Join(words[1:], " "), strings.Join(words, " ")
+				// the shell says of a program that is not there what it says of one in a line
+				words = append([]string{"/bin/sh", "-c", `exec "$0" "$@"`}, words...)
+			} else {
+				words = []string{line}
+			}
+			out, err := ask(ctx, s, t.command(r, words))
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", guard.name, err)
 			}
-			if wrong := notRun(command, out); wrong != "" {
+			if wrong := notRun(line, out); wrong != "" {
 				if !s.Applying {
 					continue
 				}
 				if r.Sensitive() {
 					return false, fmt.Errorf("%s: %s", guard.name, wrong)
 				}
-				return false, fmt.Errorf("%s %q: %s", guard.name, shorten(command), wrong)
+				return false, fmt.Errorf("%s %q: %s", guard.name, shorten(shown), wrong)
 			}
 			if (out.Status == 0) != guard.runs {
 				return false, nil
