@@ -164,6 +164,9 @@ func (j *operation) secrets() (values []string) {
 			continue // also one of a few words that anyone can read in the documentation
 		}
 		values = append(values, j.Parameters.Strings(p.Name)...)
+		for _, c := range j.Parameters.Commands(p.Name) {
+			values = append(values, c.Words...)
+		}
 		values = append(values, slices.Collect(maps.Values(j.Parameters.StringMap(p.Name)))...)
 	}
 	for _, v := range slices.Clone(values) { // errors write them in quotes, too

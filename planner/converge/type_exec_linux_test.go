@@ -129,9 +129,11 @@ func TestExecGuardThatCannotBeRun(t *testing.T) {
 			t.Fatalf("%s %s: the command ran", tt.guard, tt.command)
 		}
 	}
-	secret := b.exec("secret", "command", "true", "unless", "/opt/chk-hunter2", "sensitive", true)
-	if r := b.wantStatus(Apply, secret, Failed); strings.Contains(r.Message, "hunter2") {
-		t.Errorf("%q", r.Message)
+	for _, guard := range []any{"/opt/chk-hunter2", []any{[]any{"/opt/chk", "hunter2"}}} {
+		secret := b.exec("secret", "command", "true", "unless", guard, "sensitive", true)
+		if r := b.wantStatus(Apply, secret, Failed); strings.Contains(r.Message+r.Output, "hunter2") {
+			t.Errorf("%q", r.Message)
+		}
 	}
 }
 

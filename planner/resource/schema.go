@@ -46,6 +46,7 @@ type Parameter struct {
 	Sensitive   bool     // never shown: not in differences, events, errors
 	Scalars     bool     // String, StringList, StringMap: a number or bool counts as its text (`value = 1`)
 	Single      bool     // StringList: a single string stays one, and a list of one is its string: it was no list once
+	Text        bool     // Bool: a text is a value, too, which Check sees
 	Commands    bool     // StringList: each element is a line for the shell or a list of words, which Check gets one by one
 	Unused      bool     // accepted because manifests of Puppet have it, and changes nothing: no digest includes it
 	// Same are other ways to write one of Values, by the text that is written; optional. String only.

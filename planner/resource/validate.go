@@ -106,6 +106,9 @@ func (s Schema) reveals(message string, r Resource) bool {
 			continue
 		}
 		secrets := append(r.Parameters.Strings(p.Name), slices.Collect(maps.Values(r.Parameters.StringMap(p.Name)))...)
+		for _, c := range r.Parameters.Commands(p.Name) {
+			secrets = append(secrets, c.Words...)
+		}
 		for _, secret := range secrets {
 			if secret != "" && strings.Contains(message, secret) {
 				return true
@@ -132,7 +135,8 @@ func (c *parameterCheck) run(written, normal any) bool {
 	case String:
 		c.text(c.Name, written, normal)
 	case Bool:
-		if _, ok := normal.(bool); !ok {
+		_, text := normal.(string)
+		if _, ok := normal.(bool); !ok && !(text && c.Text) {
 			c.wrong(c.Name, "must be true or false, without quotes", written)
 		}
 	case Integer:

@@ -49,8 +49,8 @@ func File() resource.Schema {
 				Description: "User that owns it, a link itself and not what it leads to, by name or number. Default: what is there stays; a new one belongs to the session's user."},
 			{Name: "group", Kind: resource.String, Scalars: true, Check: checkAccount,
 				Description: "Group that owns it, by name or number. Default as for `owner`."},
-			{Name: "backup", Kind: resource.Bool,
-				Description: "Keep a file that was there before on the node, and put it back when the resource is removed from the site. Default: true."},
+			{Name: "backup", Kind: resource.Bool, Text: true, Check: checkBackup,
+				Description: "Keep a file that was there before on the node, and put it back when the resource is removed from the site. The ending of a name, like `\".bak\"`, means true, and that the file is also copied beside itself each time before its content is replaced or it is removed; the copy goes with the resource. Default: true."},
 			{Name: "replace", Kind: resource.Bool,
 				Description: "Whether the content of a file that is there is replaced; `mode`, `owner` and `group` are managed in any case. Default: true."},
 			{Name: "validate_cmd", Kind: resource.StringList, Check: checkValidate,
@@ -259,6 +259,23 @@ func FileHasContent(r resource.Resource) bool { return slices.ContainsFunc(conte
 
 // HasTemplate reports whether r is a file whose content is given as a template.
 func HasTemplate(r resource.Resource) bool { return r.Type == fileType && r.Parameters.Has(Template) }
+
+// FileCopy returns the path of the copy beside the file that backup asks for, empty when it asks for none.
+func FileCopy(r resource.Resource) string {
+	if ending, ok := r.Parameters["backup"].(string); ok {
+		return FilePath(r) + ending
+	}
+	return ""
+}
+
+func checkBackup(value any) error {
+	ending, is := value.(string)
+	if is && (len(ending) < 2 || len(ending) > 64 || ending[0] != '.' || strings.ContainsAny(ending, "/\x00\n")) {
+		return fmt.Errorf("%q must be true, false, or the ending of a copy beside the file, which begins with a dot: "+
+			"\".bak\"", ending)
+	}
+	return nil
+}
 
 // FilePath returns the path that r manages.
 func FilePath(r resource.Resource) string { return r.Parameters.StringOr("path", r.Title) }

@@ -234,6 +234,12 @@ func table(b *strings.Builder, parameters []resource.Parameter) {
 
 func kind(p resource.Parameter) string {
 	text := kinds[p.Kind]
+	if p.Text {
+		text += " or string"
+	}
+	if p.Commands {
+		text = "list of strings or of lists of them"
+	}
 	if p.Required {
 		text += ", required"
 	}

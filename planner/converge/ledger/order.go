@@ -77,9 +77,9 @@ func (e *Entry) path() string {
 // Paths returns the files and directories that an entry is about.
 func (e *Entry) Paths() []string {
 	paths := []string{e.path()}
-	var b struct{ Files []struct{ Path string } }
+	var b struct{ Files, Beside []struct{ Path string } }
 	if json.Unmarshal(e.Before, &b) == nil {
-		for _, f := range b.Files {
+		for _, f := range append(b.Files, b.Beside...) {
 			paths = append(paths, f.Path)
 		}
 	}

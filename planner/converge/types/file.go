@@ -248,6 +248,11 @@ func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 	if err != nil {
 		return err
 	}
+	if kind == fileFile && ensure != fileFile {
+		if err := copyBeside(s, r); err != nil {
+			return err
+		}
+	}
 	if kind == fileDirectory && ensure != fileDirectory {
 		if err := clearDirectory(s, at, r); err != nil {
 			return err
@@ -276,6 +281,15 @@ func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 	}
 	if given {
 		if err := validate(ctx, s, r, at, want); err != nil {
+			return err
+		}
+	}
+	if kind == fileFile {
+		is, err := s.ReadFile(at)
+		if err == nil && !bytes.Equal(is, want) {
+			err = copyBeside(s, r)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -128,6 +128,7 @@ func (s *Session) managed() map[string]bool {
 		switch r.Type {
 		case "file":
 			add(schema.FilePath(r))
+			add(schema.FileCopy(r))
 		case "mount":
 			add(r.Title)
 		case "sysctl":

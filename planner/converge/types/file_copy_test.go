@@ -18,9 +18,9 @@ func TestFileCopiedBeside(t *testing.T) {
 		return res(t, fileType{}, at, p)
 	}
 	for name, files := range map[string]map[string]string{
-		"no copy yet":   {"etc/x": "old\n"},
-		"one of others": {"etc/x": "old\n", "etc/x.bak": "of others\n"},
-		"no file":       {"etc/": ""},
+		"no copy yet":   {"etc/x": "old\n", "var/lib/": ""},
+		"one of others": {"etc/x": "old\n", "etc/x.bak": "of others\n", "var/lib/": ""},
+		"no file":       {"etc/": "", "var/lib/": ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := folder(t, files)
@@ -53,7 +53,7 @@ func TestFileCopiedBeside(t *testing.T) {
 // A copy takes no other resource's place, and no directory's.
 func TestFileIsNotCopiedOverOthers(t *testing.T) {
 	r := res(t, fileType{}, "/etc/x", resource.Parameters{"content": "new\n", "backup": ".bak"})
-	s := folder(t, map[string]string{"etc/x": "old\n", "etc/x.bak/": ""})
+	s := folder(t, map[string]string{"etc/x": "old\n", "etc/x.bak/": "", "var/lib/": ""})
 	was := inventory(t, s)
 	if err := (fileType{}).Apply(t.Context(), s, r); err == nil || !strings.Contains(err.Error(),
 		"backup: /etc/x.bak is a directory; give another ending") {
@@ -65,7 +65,7 @@ func TestFileIsNotCopiedOverOthers(t *testing.T) {
 		"backup: file[/etc/x.bak] manages /etc/x.bak; give another ending") {
 		t.Error(err)
 	}
-	s = folder(t, map[string]string{"etc/x": "old\n", "etc/x.bak/": ""})
+	s = folder(t, map[string]string{"etc/x": "old\n", "etc/x.bak/": "", "var/lib/": ""})
 	if _, err := (fileType{}).Capture(t.Context(), s, r); err == nil {
 		t.Error("a directory was taken down as the copy")
 	}

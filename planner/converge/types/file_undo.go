@@ -38,6 +38,8 @@ type fileBefore struct {
 	// Below is what was below the directory and that slipway removed, or gave other attributes: what is in a directory
 	// comes after it.
 	Below []fileBefore `json:"below,omitempty"`
+	// Beside is what was where the copies are that backup asked for, and slipway made, so far.
+	Beside []fileBefore `json:"beside,omitempty"`
 	// Shared is what the resource wants of a file that has other names, too.
 	Shared *Shared `json:"shared,omitempty"`
 }
@@ -71,6 +73,9 @@ func (t fileType) capture(ctx context.Context, s *Session, r resource.Resource) 
 	b.writes(s, r)
 	b.share(t, s, r)
 	if err := b.keep(s, r.Parameters.BoolOr("backup", true)); err != nil {
+		return &b, err
+	}
+	if err := b.keepBeside(s, r); err != nil {
 		return &b, err
 	}
 	return &b, b.keepBelow(ctx, s, r)
@@ -127,6 +132,9 @@ func (t fileType) widen(ctx context.Context, s *Session, r resource.Resource, b 
 			b.GID = info.GID
 		}
 	}
+	if err := b.keepBeside(s, r); err != nil {
+		return err
+	}
 	return b.keepBelow(ctx, s, r)
 }
 
@@ -144,12 +152,14 @@ func (b *fileBefore) now(s *Session) (*fileBefore, error) {
 	}
 	n := fileBefore{Path: b.Path, Said: b.Said}
 	n.is(kind, info)
-	for _, below := range b.Below {
-		now, err := below.now(s)
-		if err != nil {
-			return b, err
+	for _, of := range []struct{ was, is *[]fileBefore }{{&b.Below, &n.Below}, {&b.Beside, &n.Beside}} {
+		for _, known := range *of.was {
+			now, err := known.now(s)
+			if err != nil {
+				return b, err
+			}
+			*of.is = append(*of.is, *now)
 		}
-		n.Below = append(n.Below, *now)
 	}
 	return &n, n.keep(s, true)
 }
@@ -185,8 +195,8 @@ func (b fileBefore) check() error {
 	if err := schema.CheckAbsolute(b.Path); err != nil {
 		return fmt.Errorf("it is damaged: path %w", err)
 	}
-	for _, below := range b.Below {
-		if err := below.check(); err != nil {
+	for _, other := range slices.Concat(b.Below, b.Beside) {
+		if err := other.check(); err != nil {
 			return err
 		}
 	}
@@ -203,7 +213,7 @@ func (fileType) there(_ context.Context, s *Session, _ string, b *fileBefore) (b
 
 func (t fileType) undo(ctx context.Context, s *Session, title string, b *fileBefore) error {
 	if len(b.Below) == 0 {
-		return t.undoOne(s, b)
+		return alsoGone(t.undoOne(s, b), t.undoBeside(s, b))
 	}
 	// What is below a directory that slipway made returns first: then the directory stays.
 	kind, _, err := look(s, b.Path)
@@ -218,7 +228,7 @@ func (t fileType) undo(ctx context.Context, s *Session, title string, b *fileBef
 	if !first && b.Kind == fileDirectory {
 		err = alsoGone(err, t.undoBelow(ctx, s, title, b))
 	}
-	return err
+	return alsoGone(err, t.undoBeside(s, b))
 }
 
 func (fileType) undoOne(s *Session, b *fileBefore) error {
