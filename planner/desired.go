@@ -21,7 +21,7 @@ type desired struct {
 	*membership
 	services    *refine.Services
 	overrides   *override.Set
-	templates   *refine.Templates // of files
+	templates   *refine.Templates
 	nodesByName map[string]site.Node
 	nodeSets    []*nodeSet
 	wanted      map[string]*taskList // by node
@@ -103,7 +103,7 @@ type nodeSet struct {
 	local            []string // those of them with the transport local
 	first, last      int      // of the groups that own them
 	list             *taskList
-	templates        map[resource.ID]string // of files, those that read facts
+	templates        map[resource.ID]resource.Parameters // see [taskList]
 }
 
 // taskList is the tasks of all nodes of a set, in the order of execution. Their Node and Action are empty.
@@ -117,8 +117,8 @@ type taskList struct {
 	layers  []sequence.Layer                     // of the tasks, when sections order them
 	// by task: the callbacks of services as a whole that it requires, directly or not
 	calls [][]int
-	// the templates of files that read facts; nil: there are none
-	templates map[resource.ID]string
+	// the parameters with templates of the resources of which one reads facts; nil: there are none
+	templates map[resource.ID]resource.Parameters
 	guards    invalid.Errors       // what is wrong on a node that no service manager runs
 	replaced  map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
 	disputed  map[resource.ID]bool // of which services want unequal forms, and one of them counts

@@ -371,7 +371,7 @@ func remark(t task.Task) string {
 		remarks = append(remarks, list(t.Pending)+" known in the run")
 	}
 	if len(t.Facts) > 0 {
-		remarks = append(remarks, "content known in the run, from "+list(t.Facts)+" of the node")
+		remarks = append(remarks, list(t.Awaited)+" known in the run, from "+list(t.Facts)+" of the node")
 	}
 	if unknown := t.Resource.Parameters.Unknown(); len(unknown) > 0 {
 		remarks = append(remarks, list(unknown)+" known after apply")

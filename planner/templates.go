@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
@@ -14,7 +15,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// nodeReads returns what finds the attributes of a node that templates of files read, under services and overrides that
+// nodeReads returns what finds the attributes of a node that templates read, under services and overrides that
 // have the key.
 func (b *desiredBuilder) nodeReads() func(key string, placed, layers []int) []string {
 	configured := make(map[string]resource.Configuration, len(b.site.Services))
@@ -43,52 +44,53 @@ func (b *desiredBuilder) nodeReads() func(key string, placed, layers []int) []st
 	}
 }
 
-// render gives the files of a set of nodes the content of their templates. Tasks with errors have no digest.
+// render gives the resources of a set of nodes what their templates give. Tasks with errors have no digest.
 func (b *desiredBuilder) render(k *nodeSet, tasks []task.Task, found *nodeErrors) []task.Task {
 	copied := false
 	for i, t := range tasks {
+		given := refine.Templated(t.Resource)
+		if len(given) == 0 {
+			continue
+		}
 		rendered, errs := b.rendered(t, b.nodesByName[k.nodes[0]])
 		for _, e := range errs {
 			found.add(e, k.nodes)
 		}
-		if !schema.HasTemplate(t.Resource) {
-			continue
-		}
 		if !copied {
 			tasks, copied = slices.Clone(tasks), true
 		}
-		if text, ok := t.Resource.Parameters[schema.Template].(string); ok && len(b.templates.Facts(text)) > 0 {
+		if len(b.templates.FactsOf(given)) > 0 {
 			if k.templates == nil {
-				k.templates = make(map[resource.ID]string)
+				k.templates = make(map[resource.ID]resource.Parameters)
 			}
-			k.templates[t.Resource.ID()] = text
+			k.templates[t.Resource.ID()] = given
 		}
 		tasks[i] = rendered
 	}
 	return tasks
 }
 
-// rendered returns the task of a file with the content that its template gives on a node; any other task stays.
+// rendered returns a task with what its templates give on a node; one without templates stays.
 func (d *desired) rendered(t task.Task, n site.Node) (task.Task, invalid.Errors) {
-	if t.Digest == "" || !schema.HasTemplate(t.Resource) {
+	given := refine.Templated(t.Resource)
+	if t.Digest == "" || len(given) == 0 {
 		return t, nil
 	}
-	template := t.Resource.Parameters[schema.Template]
-	r, errs := d.templates.Render(t.Resource, d.site, n)
+	r, awaited, errs := d.templates.Render(t.Resource, d.site, n, t.Pending)
 	if len(errs) > 0 {
-		giver, name, attribute := d.overrides.Giver(t, schema.Template)
 		for i := range errs {
-			errs[i].Object, errs[i].Name, errs[i].Attribute = giver, name, attribute
-			errs[i].Message, errs[i].Line, errs[i].Column = errs[i].Text(), 0, 0
+			e := &errs[i]
+			name, _, _ := strings.Cut(e.Attribute, "[")
+			e.Object, e.Name, e.Attribute = d.overrides.Giver(t, name)
+			e.Message, e.Line, e.Column = e.Text(), 0, 0
 		}
 		t.Digest = ""
 		return t, errs
 	}
 	t.Resource = r
-	if _, awaited := r.Parameters["content"].(refine.Awaited); awaited {
-		delete(r.Parameters, "content") // Render made the map
-		text, _ := template.(string)
-		t.Facts, t.Digest = d.templates.Facts(text), resource.SHA256("facts\n"+t.Digest)
+	if len(awaited) > 0 {
+		t.Awaited, t.Facts = awaited, d.templates.FactsOf(given)
+		t.Digest = resource.SHA256("facts\n" + t.Digest)
 		return t, nil
 	}
 	if digest := resource.Digest(r); len(t.Pending) > 0 { // the digest of its task has the templates of an entity
@@ -112,8 +114,8 @@ func (d *desired) withFacts(t task.Task, found *resource.Facts) (task.Task, erro
 	if t.Kind != task.Config || t.Action == task.Remove || t.Action == task.Refresh || l == nil {
 		return t, nil
 	}
-	text, reads := l.templates[t.Resource.ID()]
-	if !reads {
+	given := l.templates[t.Resource.ID()]
+	if len(given) == 0 {
 		return t, nil
 	}
 	if found == nil {
@@ -121,25 +123,31 @@ func (d *desired) withFacts(t task.Task, found *resource.Facts) (task.Task, erro
 	}
 	n, s := d.nodesByName[t.Node], d.site
 	if planned := s.Facts[t.Node]; planned != nil {
-		if differ := d.templates.FactsDiffer(text, planned, found); differ != "" {
-			return t, fmt.Errorf("facts changed since the plan: node %q: %s, and the content is made from it; plan again",
-				t.Node, differ)
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			if differ := d.templates.FactsDiffer(given[name], planned, found); differ != "" {
+				if name == schema.Template {
+					name = "content"
+				}
+				return t, fmt.Errorf("facts changed since the plan: node %q: %s, and the %s is made from it; plan again",
+					t.Node, differ, name)
+			}
 		}
 		return t, nil
 	}
 	r := t.Resource
 	r.Parameters = maps.Clone(r.Parameters)
-	r.Parameters[schema.Template] = text
+	maps.Copy(r.Parameters, given)
 	s.Facts = map[string]*resource.Facts{t.Node: found}
-	made, errs := d.templates.Render(r, s, n)
+	made, _, errs := d.templates.Render(r, s, n, t.Pending)
 	if len(errs) > 0 {
-		return t, fmt.Errorf("its template on node %q, with the facts of the node: %s", t.Node, errs[0].Text())
+		return t, fmt.Errorf("its template on node %q, with the facts of the node: %s: %s", t.Node, errs[0].Attribute,
+			errs[0].Text())
 	}
-	t.Resource, t.Digest, t.Facts = made, resource.Digest(made), nil
+	t.Resource, t.Digest, t.Facts, t.Awaited = made, resource.Digest(made), nil, nil
 	return t, nil
 }
 
-// ErrNoFacts says that a task depends on facts of a node that has not said them in the run: its template reads them, or
+// ErrNoFacts says that a task depends on facts of a node that has not said them in the run: a template reads them, or
 // the node has guarded resources.
 var ErrNoFacts = errors.New("it depends on facts of the node, which has not said them")
 

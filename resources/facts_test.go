@@ -128,3 +128,68 @@ resource "slipway_service" "app" {
 	holds("a", "before\n")
 	holds("b", "-")
 }
+
+// A parameter of any type may be a template that reads facts: the first plan says which are known in the run, the next
+// one is empty, drift and a changed fact are repaired, and undo brings back what was there before.
+func TestTextTemplatesOfParameters(t *testing.T) {
+	s, c := newSandbox(t, "a", "b"), newCommandLine(t)
+	release := func(node, version string) { s.write(node, "etc/os-release", "ID=alpine\nVERSION_ID="+version+"\n") }
+	release("a", "3.20")
+	release("b", "3.21")
+	s.write("a", "etc/hosts", "192.0.2.1\tdb\n")
+	configure := func(ip string) {
+		c.configure(s.config([]string{"a", "b"}, []string{"app"}, fmt.Sprintf(`
+resource "slipway_service" "app" {
+  name          = "app"
+  selectors     = []
+  configuration = { host = { db = { ip = { template = %q }, host_aliases = ["x", { template = "db-$${node.name}" }] } } }
+}
+`, ip), ""))
+	}
+	configure(`$${facts.os.release == "3.20" ? "192.0.2.20" : "192.0.2.21"}`)
+	c.shows(c.changes(), 1, []string{"default (critical): prepare 2 nodes (a, b)", "default (critical): node phase: 2 changes on " +
+		"2 nodes: create host[db] (ip known in the run, from facts.os.release of the node) on 2"}, "a", "b")
+	c.apply()
+	hosts := func(node, want string) {
+		t.Helper()
+		if got := s.content(node, "etc/hosts"); got != want {
+			t.Errorf("the hosts of %s are %q, want %q", node, got, want)
+		}
+	}
+	hosts("a", "192.0.2.20\tdb\tx db-a\n")
+	hosts("b", "192.0.2.21\tdb\tx db-b\n")
+	c.empty()
+
+	s.write("b", "etc/hosts", "192.0.2.99\tdb\tx db-b\n")
+	c.shows(c.changes(), 2, []string{"default (critical): prepare 1 node (b)",
+		"default (critical): node phase: 1 change on node b: repair host[db]"}, "b")
+	c.apply()
+	hosts("b", "192.0.2.21\tdb\tx db-b\n")
+
+	release("b", "3.20")
+	c.shows(c.changes(), 3, []string{"default (critical): prepare 1 node (b)",
+		"default (critical): node phase: 1 change on node b: update host[db]"}, "b")
+	c.run(0, "plan", "-input=false", "-no-color", "-out=saved")
+	release("b", "3.22")
+	if text := unwrapped(c.run(1, "apply", "-input=false", "-no-color", "saved")); !strings.Contains(text, `host[db]: facts changed `+
+		`since the plan: node "b": facts.os.release was "3.20" and is "3.22", and the ip is made from it; plan again`) {
+		t.Errorf("the error is:\n%s", text)
+	}
+	hosts("b", "192.0.2.21\tdb\tx db-b\n")
+	c.apply()
+	c.empty()
+
+	for template, want := range map[string]string{
+		"$${facts.os.relaese}": `ip: there is no "relaese" here; did you mean "release"?`,
+		"$${node.name}":        `ip: its template gives what is not allowed: "a" is not an IPv4 or IPv6 address`,
+	} {
+		configure(template)
+		if text := unwrapped(c.run(1, "plan", "-input=false", "-no-color")); !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	configure("192.0.2.1")
+	c.run(0, "destroy", "-input=false", "-no-color", "-auto-approve")
+	hosts("a", "192.0.2.1\tdb\n")
+	hosts("b", "-")
+}

@@ -31,7 +31,14 @@ data "slipway_nodes" "web" {
 resource "slipway_service" "app" {
   name          = "app"
   selectors     = []
-  configuration = { file = { "/etc/app.conf" = { template = file("${path.module}/app.conf.tftpl"), mode = "0644" } } }
+  configuration = {
+    file = { "/etc/app.conf" = { template = file("${path.module}/app.conf.tftpl"), mode = "0644" } }
+    # Any other parameter may be a template, too: $${ is evaluated on each node.
+    ini_setting = { workers = {
+      path = "/etc/app.ini", section = "pool", setting = "workers", value = { template = "$${facts.cpus > 0 ? node.name : \"none\"}" }
+    } }
+    host = { cache = { ip = "192.0.2.10", comment = { template = "for $${facts.os.name} $${facts.os.release}" } } }
+  }
 }
 
 resource "slipway_deployment" "web" {

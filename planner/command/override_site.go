@@ -100,11 +100,11 @@ func (b *serviceTasks) to(node string) (map[resource.ID]*task.Task, invalid.Erro
 
 // rendered returns a task with what its template gives on a node. One that overrides replace may have an error.
 func (b *serviceTasks) rendered(t *task.Task, node string) *task.Task {
-	if t == nil || !schema.HasTemplate(t.Resource) {
+	if t == nil || len(refine.Templated(t.Resource)) == 0 {
 		return t
 	}
 	out := *t
-	out.Resource, _ = b.templates.Render(t.Resource, b.site, b.nodes[node])
+	out.Resource, out.Awaited, _ = b.templates.Render(t.Resource, b.site, b.nodes[node], t.Pending)
 	out.Digest = resource.Digest(out.Resource)
 	return &out
 }

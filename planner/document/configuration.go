@@ -72,28 +72,39 @@ func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 	return out
 }
 
-// withSecrets writes the references to secrets in parameters, `{secret = "name"}`, as the texts that stand for them; so it
-// does `${secrets.name}` in the template of a file.
+// withSecrets writes the references to secrets in parameters, `{secret = "name"}`, as the texts that stand for them; so
+// it does `${secrets.name}` in templates.
 func withSecrets(typ string, p resource.Parameters) resource.Parameters {
 	text, ok := p[schema.Template].(string)
 	if ok && schema.HasTemplate(resource.Resource{Type: typ, Parameters: p}) {
-		p[schema.Template] = template.InsertSecrets(text, func(name string) string {
-			reference, _ := resource.SecretReference(map[string]any{"secret": name})
-			return reference
-		})
+		p[schema.Template] = secretsInTemplate(text)
 	}
 	for name, value := range p {
-		if text, ok := resource.SecretReference(value); ok {
-			p[name] = text
-		}
-		list, _ := value.([]any)
-		for i, e := range list {
-			if text, ok := resource.SecretReference(e); ok {
-				list[i] = text
-			}
-		}
+		p[name] = secretsIn(value)
 	}
 	return p
+}
+
+// secretsIn does what withSecrets does in a value, which it may change.
+func secretsIn(value any) any {
+	if text, ok := resource.SecretReference(value); ok {
+		return text
+	}
+	if text, ok := resource.TemplateOf(value); ok {
+		return map[string]any{"template": secretsInTemplate(text)}
+	}
+	list, _ := value.([]any)
+	for i, e := range list {
+		list[i] = secretsIn(e)
+	}
+	return value
+}
+
+func secretsInTemplate(text string) string {
+	return template.InsertSecrets(text, func(name string) string {
+		reference, _ := resource.SecretReference(map[string]any{"secret": name})
+		return reference
+	})
 }
 
 // strictly makes null in what is live an error, in place of something that is left out: an override cannot take a

@@ -146,9 +146,14 @@ func (r *Refined) check(t *template.Task, m *made) invalid.Errors {
 		}
 		errs = append(errs, p)
 	}
-	if t.Kind == task.Config && schema.HasTemplate(m.Task.Resource) {
-		errs = append(errs, r.wrong(at+".parameters.template", invalid.BadValue,
-			"is for inline configuration; in an entity each parameter is a template: write the text as content"))
+	if t.Kind == task.Config {
+		for _, name := range slices.Sorted(maps.Keys(Templated(m.Task.Resource))) {
+			message := "is for inline configuration; in an entity each parameter is a template: write the text as content"
+			if name != schema.Template {
+				message = "is a template for inline configuration; in an entity each parameter is one: write its text itself"
+			}
+			errs = append(errs, r.wrong(at+".parameters."+name, invalid.BadValue, "%s", message))
+		}
 	}
 	if len(errs) > 0 {
 		return errs

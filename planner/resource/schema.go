@@ -24,6 +24,9 @@ type Schema struct {
 	// Check validates what depends on more than one parameter (two parameters that exclude each other); optional. It sees
 	// parameters that already passed their own checks, normalised. Its texts name parameters and do not repeat values.
 	Check func(Resource) []invalid.Error
+	// Template checks the text of a value that is written as a template, where values may be; nil: they may not. line
+	// says that a shell would read what the template gives.
+	Template func(text string, line bool) error
 	// Object names what a resource looks after on a node; optional, the title where there is none. Two resources of one
 	// node must not look after the same object: of equal names with different variants they do only when one of these
 	// is empty (the architecture of a package).
@@ -47,7 +50,8 @@ type Parameter struct {
 	Scalars     bool     // String, StringList, StringMap: a number or bool counts as its text (`value = 1`)
 	Single      bool     // StringList: a single string stays one, and a list of one is its string: it was no list once
 	Text        bool     // Bool: a text is a value, too, which Check sees
-	Commands    bool     // StringList: each element is a line for the shell or a list of words, which Check gets one by one
+	Commands    bool     // StringList: elements are lines for the shell or lists of words, which Check gets one by one
+	Shell       bool     // String, StringList: a text is a line for a shell; so is a list of one, without Commands
 	Unused      bool     // accepted because manifests of Puppet have it, and changes nothing: no digest includes it
 	// Same are other ways to write one of Values, by the text that is written; optional. String only.
 	Same map[string]string

@@ -14,7 +14,7 @@ import (
 
 // Validate returns everything that is wrong with r, sorted by parameter: unknown parameters, missing ones, values of
 // the wrong kind or out of bounds, and, when all of these are fine, what the type's own check finds. It accepts the
-// metaparameters for every type. No message repeats the value of a sensitive parameter or of a resource with `sensitive
+// metaparameters for every type. Of a value with templates it checks these. No message repeats the value of a sensitive parameter or of a resource with `sensitive
 // = true`. The error of a title has the parameter "title".
 func (s Schema) Validate(r Resource) []invalid.Error {
 	_, errs := s.Conform(r)
@@ -45,6 +45,11 @@ func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
 		}
 		written := r.Parameters[name]
 		if isUnknown(written) {
+			whole = false
+			continue
+		}
+		if s.Template != nil && !IsMetaparameter(name) && len(TemplatesIn(written)) > 0 {
+			errs = append(errs, s.templates(p, written)...)
 			whole = false
 			continue
 		}

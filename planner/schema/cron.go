@@ -15,7 +15,7 @@ func Cron() resource.Schema {
 	parameters := []resource.Parameter{
 		{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
 			Description: "Whether the job is there. Default: present."},
-		{Name: "command", Kind: resource.String, Check: checkCronCommand, Description: "The command, for the shell, one line; a % must be written \\% (crontab(5)). Required unless the job is to be absent."},
+		{Name: "command", Kind: resource.String, Shell: true, Check: checkCronCommand, Description: "The command, for the shell, one line; a % must be written \\% (crontab(5)). Required unless the job is to be absent."},
 		{Name: "user", Kind: resource.String, Check: checkUserName, Description: "Whose crontab it is. Default: root."},
 	}
 	for _, f := range CronFields {

@@ -53,7 +53,7 @@ func File() resource.Schema {
 				Description: "Keep a file that was there before on the node, and put it back when the resource is removed from the site. The ending of a name, like `\".bak\"`, means true, and that the file is also copied beside itself each time before its content is replaced or it is removed; the copy goes with the resource. Default: true."},
 			{Name: "replace", Kind: resource.Bool,
 				Description: "Whether the content of a file that is there is replaced; `mode`, `owner` and `group` are managed in any case. Default: true."},
-			{Name: "validate_cmd", Kind: resource.StringList, Check: checkValidate,
+			{Name: "validate_cmd", Kind: resource.StringList, Shell: true, Check: checkValidate,
 				Description: "Command that says whether a new content is valid, before it takes the place of the old one: `%` stands for the path of a file beside it that has the new content, with mode 0600. With a status other than 0 nothing is changed. A string is run by /bin/sh, a list is a program and its arguments. Needs a whole machine."},
 			{Name: "force", Kind: resource.Bool,
 				Description: "Let a directory, with everything in it, give way to a file or link, or be removed. Its content is not kept. With `purge`, directories go, too. Default: false."},

@@ -108,9 +108,9 @@ type Task struct {
 	// Pending are parameters whose values callbacks of the run have yet to return, sorted; they are missing in
 	// Resource, and Digest is that of what they are made from (litp.md 51).
 	Pending []string
-	// Facts are facts of the node that the content of a file is made from and that the node has not said yet, sorted; the
-	// content is missing in Resource then, and Digest is that of the template.
-	Facts []string
+	// Facts are facts of the node that parameters are made from and that the node has not said yet, sorted. These
+	// parameters, Awaited, also sorted, are missing in Resource then, and Digest is that of their templates.
+	Facts, Awaited []string
 	// Left is, of a HealthCheck, what [Unchecked] has of its node.
 	Left string
 }

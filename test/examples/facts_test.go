@@ -21,6 +21,10 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%s has %q, %v", node, got, err)
 		}
 	}
+	s.has("web1", "etc/app.ini", "[pool]\nworkers = web1\n")
+	for node, want := range map[string]string{"web1": "192.0.2.10\tcache\t# for Debian 12\n", "web2": "192.0.2.10\tcache\t# for Rocky 9.4\n"} {
+		s.has(node, "etc/hosts", want)
+	}
 	s.has("web1", "etc/sysconfig/app", "")
 	s.has("web2", "etc/sysconfig/app", "OPTIONS=-v\n")
 	if got := s.output("facts"); !strings.Contains(got, `"release":"9.4"`) {

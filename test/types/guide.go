@@ -115,6 +115,26 @@ password = ${secrets.app_password}
 - An error of a template is one of the plan, with line and column. A template has at most 64 KiB, its result at most 1 MiB.
 - In tasks of entities each parameter is a template already, with more in scope, and without facts: see [Catalog](catalog.md).
 
+### Templates of other parameters
+
+Every parameter of a type takes a template in the place of its value, and so does an element of a list: ` + "`" + `{ template = "..." }` + "`" + `. In Terraform's quotes, ` + "`" + `$${` + "`" + ` is what slipway evaluates, on each node, and ` + "`" + `${` + "`" + ` what Terraform does:
+
+` + "```" + `terraform
+configuration = {
+  host    = { "db" = { ip = { template = "$${cidrhost(\"10.0.0.0/24\", node.rack == \"r1\" ? 1 : 2)}" } } }
+  package = { web = { name = { template = "$${facts.os.family == \"RedHat\" ? \"httpd\" : \"apache2\"}" } } }
+  exec = { announce = {
+    command = ["announce", "--address", { template = "$${facts.default_address}" }]
+    unless  = [["announced", { template = "$${facts.default_address}" }]]
+  } }
+}
+` + "```" + `
+
+- What it gives is what counts, as if it had been written: a number or a bool may be its text. It is checked for each node; an error names the parameter and the nodes.
+- The parameters of every type (below), such as ` + "`" + `require` + "`" + ` and ` + "`" + `noop` + "`" + `, take none, and a title is a text. Only the content of a ` + "`" + `file` + "`" + ` may have secrets.
+- **A line for a shell has no facts**: a node says them itself, and none of it is read by a shell. ` + "`" + `command` + "`" + ` and the guards of an ` + "`" + `exec` + "`" + `, ` + "`" + `start` + "`" + `, ` + "`" + `stop` + "`" + ` and ` + "`" + `status` + "`" + ` of a ` + "`" + `service` + "`" + ` and ` + "`" + `validate_cmd` + "`" + ` take a list, the program and its arguments, of which templates with facts may be some, but not the line after ` + "`" + `sh -c` + "`" + `; ` + "`" + `environment` + "`" + ` of an ` + "`" + `exec` + "`" + ` takes facts, too. What else a line needs to know, it reads from a file.
+- Before slipway has seen a node, a parameter that facts give is missing in the plan: where it names the object, such as ` + "`" + `name` + "`" + `, the title stands for it when the plan compares resources, and the run has the name.
+
 ### Facts
 
 ` + "`" + `facts` + "`" + ` is what a node says of its machine, by the names of Puppet and Ansible:
@@ -143,8 +163,8 @@ user    = nginx
 - What a node does not have, such as a default route, is null. Null in a text is an error of the plan that names the nodes; ask for it, as above.
 - Facts come with each look at a node, also at a folder, which has those of its machine and the os-release in it. They are kept in the state and shown in ` + "`" + `node_facts` + "`" + ` of the deployment; a refresh finds them anew.
 - Configuration itself reads facts from [` + "`" + `data.slipway_nodes` + "`" + `](../data-sources/nodes.md) with ` + "`" + `gather_facts = true` + "`" + `, also before the first apply: tags by operating system, say. ` + "`" + `examples/facts` + "`" + ` does both.
-- Before slipway has seen a node, the plan shows ` + "`" + `content known in the run` + "`" + ` with the facts that the template reads, and the run makes the content once the node has said them. A mistake that only they show fails the node then.
-- A changed fact changes only files whose content comes out differently. Where a fact that a template reads is not what it was in the plan, the run fails the node before it touches the files: ` + "`" + `facts changed since the plan` + "`" + `; plan again. With ` + "`" + `drift_detection = "off"` + "`" + `, facts are those that the last run saw.
+- Before slipway has seen a node, the plan shows ` + "`" + `content known in the run` + "`" + `, or the other parameter, with the facts that the template reads, and the run makes it once the node has said them. A mistake that only they show fails the node then.
+- A changed fact changes only what comes out differently. Where a fact that a template reads is not what it was in the plan, the run fails the node before it touches them: ` + "`" + `facts changed since the plan` + "`" + `; plan again. With ` + "`" + `drift_detection = "off"` + "`" + `, facts are those that the last run saw.
 - Facts consist of letters, digits, spaces and ` + "`" + `._:+@-` + "`" + `. What else a node says is left out.
 
 `
