@@ -77,8 +77,8 @@ func (p *Plan) Resolve(t task.Task, values map[string]map[string]any) (task.Task
 }
 
 // WithFacts completes the task of a resource whose templates read facts with those that its node says in the run; found
-// is nil where it has not said them yet, and the error [ErrNoFacts] then. Where the plan was made with facts that are not
-// what the node says now, the error names the first of those that the templates read. Other tasks are returned
+// is nil where it has not said them yet, and the error [ErrNoFacts] then. Where the plan was made with facts that are
+// not what the node says now, the error names the first of those that the templates read. Other tasks are returned
 // unchanged. On a node with guarded resources that no service manager runs, each task has an [invalid.Error]. It may be
 // called for many tasks at once.
 func (p *Plan) WithFacts(t task.Task, found *resource.Facts) (task.Task, error) {

@@ -14,8 +14,8 @@ import (
 
 // Validate returns everything that is wrong with r, sorted by parameter: unknown parameters, missing ones, values of
 // the wrong kind or out of bounds, and, when all of these are fine, what the type's own check finds. It accepts the
-// metaparameters for every type. Of a value with templates it checks these. No message repeats the value of a sensitive parameter or of a resource with `sensitive
-// = true`. The error of a title has the parameter "title".
+// metaparameters for every type. Of a value with templates it checks these. No message repeats the value of a sensitive
+// parameter or of a resource with `sensitive = true`. The error of a title has the parameter "title".
 func (s Schema) Validate(r Resource) []invalid.Error {
 	_, errs := s.Conform(r)
 	return errs
@@ -140,8 +140,8 @@ func (c *parameterCheck) run(written, normal any) bool {
 	case String:
 		c.text(c.Name, written, normal)
 	case Bool:
-		_, text := normal.(string)
-		if _, ok := normal.(bool); !ok && !(text && c.Text) {
+		_, ok := normal.(bool)
+		if _, text := normal.(string); !ok && (!text || !c.Text) {
 			c.wrong(c.Name, "must be true or false, without quotes", written)
 		}
 	case Integer:
