@@ -40,6 +40,8 @@ func TestFileWithContentAndAnEditOfIt(t *testing.T) {
 		"hostname":           {content, "/etc/hostname", "hostname", "web1", parameters{}, "hostname[web1] edits /etc/hostname"},
 		"kernel_module":      {content, "/etc/modprobe.d/slipway-br_netfilter.conf", "kernel_module", "br-netfilter", parameters{}, "kernel_module[br-netfilter] edits /etc/modprobe.d/slipway-br_netfilter.conf"},
 		"systemd_unit":       {content, "/etc/systemd/system/a.service.d/x.conf", "systemd_unit", "x", parameters{"unit": "a.service", "filename": "x.conf", "content": "[Service]"}, "systemd_unit[x] edits /etc/systemd/system/a.service.d/x.conf"},
+		"archive":            {content, "/etc/a", "archive", "/etc/a", parameters{"source": "/srv/a"}, "archive[/etc/a] edits /etc/a"},
+		"archive, extracted": {content, "/etc/a", "archive", "/etc/a", parameters{"source": "/srv/a", "extract": true, "extract_path": "/opt"}, ""},
 		"apt_repository":     {content, "/etc/apt/sources.list.d/a.sources", "apt_repository", "a", parameters{"location": "https://deb.example.com", "release": "./"}, "apt_repository[a] edits /etc/apt/sources.list.d/a.sources"},
 		"yum_repository":     {content, "/etc/pki/rpm-gpg/RPM-GPG-KEY-a", "yum_repository", "a", parameters{"baseurl": "https://rpm.example.com", "key": "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"}, "yum_repository[a] edits /etc/pki/rpm-gpg/RPM-GPG-KEY-a"},
 		"timezone":           {content, "/etc/timezone", "timezone", "UTC", parameters{}, "timezone[UTC] edits /etc/timezone"},

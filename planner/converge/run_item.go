@@ -364,7 +364,10 @@ func (x *session) recordStart(ctx context.Context, operations ...*operation) {
 			continue
 		}
 		was := x.was(x.key(j))
-		err := x.record(ctx, j, "")
+		err := x.prepare(ctx, j)
+		if err == nil {
+			err = x.record(ctx, j, "")
+		}
 		if err == nil {
 			err = x.image(ctx, j.typ, j.Title, was, x.ledger.Entry(x.manifest.Site, j.id).Before)
 		}
@@ -381,6 +384,16 @@ func (x *session) recordStart(ctx context.Context, operations ...*operation) {
 			}
 		}
 	}
+}
+
+// prepare has the type of an item fetch what its Apply needs.
+func (x *session) prepare(ctx context.Context, j *operation) error {
+	p, ok := j.typ.(types.Preparer)
+	if !ok {
+		return nil
+	}
+	_, err := guarded(j.Type, func() (any, error) { return nil, p.Prepare(ctx, x.sys, j.Resource) })
+	return err
 }
 
 // execute brings one item to its end, after examine.

@@ -23,7 +23,7 @@ func absentNode(t *testing.T) *types.Session {
 	for file, content := range map[string]string{
 		"/etc/hosts": "", "/etc/fstab": "", "/proc/self/mountinfo": "", "/var/spool/cron/crontabs/root": "", "/d/a.ini": "",
 		"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/README": "", "/mnt/README": "", "/usr/share/zoneinfo/UTC": "TZif",
-		"/proc/sys/kernel/hostname": "node\n", "/sys/module/README": "", "/proc/sys/kernel/osrelease": "6\n",
+		"/d/a.tar": tarOf(t, member{name: "x", content: "x"}), "/proc/sys/kernel/hostname": "node\n", "/sys/module/README": "", "/proc/sys/kernel/osrelease": "6\n",
 		"/var/lib/dpkg/status": dpkgStanza, "/usr/bin/apt-get": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
 	} {
 		onDisk(t, s, file, content)
@@ -100,6 +100,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"apt":       {"apt_repository", "a", resource.Parameters{"location": "file:/x", "release": "./"}, "/etc/apt/sources.list.d", "-"},
 		"yum":       {"yum_repository", "a", resource.Parameters{"baseurl": "file:///x"}, "/etc/yum.repos.d", "-"},
 		"parameter": {"sysctl", "net.x", resource.Parameters{"value": "2"}, "/etc/sysctl.d", "-"},
+		"archive":   {"archive", "a", resource.Parameters{"source": "/d/a.tar", "extract": true, "extract_path": "/d/out"}, "/d/out", "-"},
 		"time zone": {"timezone", "UTC", resource.Parameters{}, "/etc/localtime", "-"},
 		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", dpkgStanza},
 		"service":   {"service", "web", resource.Parameters{"enable": true}, "/run/unit-gone", ""},

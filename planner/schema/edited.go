@@ -5,6 +5,7 @@ import "github.com/slipway/terraform-provider-slipway/planner/resource"
 // editors are the types that manage a file, or a part of one, other than the type file, with the paths of these.
 var editors = map[string]func(resource.Resource) []string{
 	"apt_repository":     pathsOf(AptFiles),
+	"archive":            archivePaths,
 	"file_line":          func(r resource.Resource) []string { return []string{r.Parameters.String("path")} },
 	"host":               func(resource.Resource) []string { return []string{"/etc/hosts"} },
 	"hostname":           pathsOf(HostnameFiles),

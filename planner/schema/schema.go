@@ -36,9 +36,9 @@ func neededUnlessAbsent(r resource.Resource, parameter string) []invalid.Error {
 // Types returns the schema of every configuration resource type by name. The table stands in the function, so that the
 // helper, which has tables of its own, does not carry it. A new type is one new file and one line here.
 func Types() map[string]resource.Schema {
-	return byType(AptRepository(), Cron(), Exec(), File(), FileLine(), Group(), Host(), Hostname(), IniSetting(),
-		KernelModule(), Mount(), Package(), Service(), SSHAuthorizedKey(), Sysctl(), SystemdUnit(), Timezone(), User(),
-		YumRepository())
+	return byType(AptRepository(), Archive(), Cron(), Exec(), File(), FileLine(), Group(), Host(), Hostname(),
+		IniSetting(), KernelModule(), Mount(), Package(), Service(), SSHAuthorizedKey(), Sysctl(), SystemdUnit(), Timezone(),
+		User(), YumRepository())
 }
 
 // Actions returns the schema of every action by name: the types that remote tasks are made of. Nobody writes them as

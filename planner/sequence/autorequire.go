@@ -20,8 +20,8 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		if i, ok := c.file(r.Parameters.String("target")); ok {
 			target = i
 		}
-		return collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
-			c.group(r.Parameters.String("group")))
+		return append(c.archivesAbove(p), collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
+			c.group(r.Parameters.String("group")))...)
 	},
 	"user": func(c *nodeTasks, r resource.Resource) []int {
 		if isAbsent(r) {
@@ -58,6 +58,23 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 			}
 		}
 		return users
+	},
+	"archive": func(c *nodeTasks, r resource.Resource) []int {
+		p := r.Parameters
+		found := collect(c.user(r, "user"), c.group(p.String("group")))
+		for _, name := range []string{"curl", "wget", "xz-utils", "xz", "zstd"} { // what fetches and decompresses it
+			found = append(found, collect(c.account("package", name))...)
+		}
+		paths := []string{p.String("source"), p.String("extract_path")}
+		if schema.ArchiveKept(r) {
+			paths = append(paths, filePath(r))
+		}
+		for _, at := range paths {
+			if path.IsAbs(at) {
+				found = append(found, collect(c.fileOrDirectoryOf(at), c.mountOf(at))...)
+			}
+		}
+		return found
 	},
 	"apt_repository": func(c *nodeTasks, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(schema.AptSource(r)), c.fileOrDirectoryOf(r.Parameters.String("keyring")))
@@ -114,6 +131,14 @@ func (c *nodeTasks) ofType(typ string, is func(resource.Resource) bool) (found [
 		}
 	}
 	return found
+}
+
+// archivesAbove returns the archives that are extracted into a directory above a path.
+func (c *nodeTasks) archivesAbove(p string) []int {
+	return c.ofType("archive", func(of resource.Resource) bool {
+		into := of.Parameters.String("extract_path")
+		return into != "" && strings.HasPrefix(p, into+"/")
+	})
 }
 
 // fileWith returns the file that the resource is a part of.

@@ -23,6 +23,7 @@ resource "slipway_service" "everything" {
       "/etc/hello/link"               = { target = "/etc/hostname" }
       "/srv/scratch"                  = { ensure = "directory", mode = "0755" }
       "/etc/issue"                    = { content = "greetings\n" }
+      "/srv/hello.tar.gz"             = { content_base64 = "H4sIAAAAAAAC/+3RMQ6CQBAF0Kk9hRcgLgT1PBYbICGQIN7fxcrYa0J8r/mTP8UU0+dxnKv61C05r8PUxRek4tKmVxafuW3f5tLX6dqc45jiBx739baU8/Gf+u3/hwAAAAAAAAAAAGBnnphdt+gAKAAA" }
     }
     service     = { nginx = { ensure = "running", enable = true, subscribe = ["file[/etc/nginx/conf.d/status.conf]"] } }
     group       = { crew = { gid = 2001 } }
@@ -39,6 +40,7 @@ resource "slipway_service" "everything" {
       "hello.service" = { content = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n" }
       "nginx limits"  = { unit = "nginx.service", filename = "limits.conf", content = "[Service]\nLimitNOFILE=4096\n" }
     }
+    archive     = { hello = { source = "/srv/hello.tar.gz", checksum = "8380b5c1c6566e825178d4a756b8cfb4417ecf8cd9eb33f8a9f20ec25dc0bf51", extract = true, extract_path = "/srv/hello", strip_components = 1, user = "pilot" } }
     timezone    = { "Pacific/Auckland" = {} }
     exec        = { "echo done >/home/pilot/mark" = { creates = "/home/pilot/mark", user = "pilot", cwd = "/home/pilot" } }
   }
@@ -64,6 +66,7 @@ var tampering = map[string]string{
 	"hostname[pilot.example]":                "hostname other",
 	"systemd_unit[hello.service]":            "echo '# by hand' >>/etc/systemd/system/hello.service",
 	"systemd_unit[nginx limits]":             "rm -r /etc/systemd/system/nginx.service.d",
+	"archive[hello]":                         "echo x >>/srv/hello/greeting",
 	"timezone[Pacific/Auckland]":             "ln -sf /usr/share/zoneinfo/Etc/UTC /etc/localtime",
 	"exec[echo done >/home/pilot/mark]":      "rm /home/pilot/mark",
 }

@@ -13,6 +13,18 @@ var examples = map[string]string{
 }
 package = { example-agent = {} }
 `,
+	"archive": `archive = {
+  "/var/tmp/app-1.4.2.tar.gz" = {
+    source       = "https://downloads.example.com/app-1.4.2.tar.gz"
+    checksum     = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+    extract      = true
+    extract_path = "/opt/app"
+    user         = "app"
+  }
+}
+user = { app = { system = true } }
+file = { "/opt/app/etc/app.conf" = { content = "listen = 8080\n" } }
+`,
 	"cron": `cron = {
   rotate = { command = "/usr/local/sbin/rotate", user = "root", hour = 4, minute = 30 }
   hourly = { command = "/usr/local/sbin/collect", special = "hourly" }

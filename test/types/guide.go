@@ -52,6 +52,7 @@ in between, but for what the last column names. From then on the parameter is le
 | ` + "`ssh_authorized_key`" + ` | ` + "`options`" + ` | no options | |
 | ` + "`mount`" + ` | ` + "`fstype`" + `, ` + "`options`" + `, ` + "`dump`" + `, ` + "`pass`" + `, and with ` + "`ensure = \"present\"`" + ` whether it is mounted | the defaults of fstab | |
 | ` + "`package`" + ` | ` + "`mark`" + ` | not held | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
+| ` + "`archive`" + ` | ` + "`user`" + `, ` + "`group`" + ` | those of the session | what ` + "`creates`" + ` kept from being extracted |
 | ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`apt_repository`" + `, ` + "`yum_repository`" + `, ` + "`systemd_unit`" + `, ` + "`hostname`" + `, ` + "`kernel_module`" + `, ` + "`timezone`" + `, ` + "`ini_setting`" + `, ` + "`file_line`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
 
 ## One object under two names
@@ -77,6 +78,7 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `kernel_module` + "`" + ` | ` + "`" + `br-netfilter` + "`" + ` and ` + "`" + `br_netfilter` + "`" + ` | |
 | ` + "`" + `hostname` + "`" + ` | any two titles: a node has one name | |
 | ` + "`" + `timezone` + "`" + ` | any two titles: a node has one time zone | |
+| ` + "`" + `archive` + "`" + ` | two titles with one ` + "`" + `path` + "`" + `; several may have one ` + "`" + `extract_path` + "`" + ` | a file that two archives have; links in the directories of the path |
 | ` + "`" + `exec` + "`" + ` | never: the same command may run twice | |
 
 A resource that gets another title, or writes its path or name another way, and looks after the same object as before takes that over: nothing is undone
@@ -172,6 +174,16 @@ user    = nginx
 // notes are what a type says after its parameters.
 var notes = map[string]string{
 	callback.Function: functions(),
+	"archive": `Nothing of an archive is written when one of its entries has an absolute path or ` + "`..`" + ` in it, is below a link, is a link that leads out of ` + "`extract_path`" + `, or a device or pipe; when it has more than 50,000 entries or 4 GiB;
+or when it does not have its checksum. Files keep the permissions of the archive without setuid, setgid and sticky bit, and belong to ` + "`user`" + ` and ` + "`group`" + `, not to the owner that the archive names. A hard link becomes a copy.
+
+- The ledger has what was extracted, each file with its digest. A plan names what others changed, removed or gave other permissions, and fetches nothing; an apply fetches the archive again to repair that.
+- Another ` + "`checksum`" + ` brings the other archive, and what the former one had and it does not goes. A file that was there before slipway returns then, as it does when the resource is removed: at most 2,000 of them, of 64 MiB together, else it is an error. What others put below ` + "`extract_path`" + ` stays.
+- A file of the archive with a ` + "`file`" + ` resource of its own is left to that. Such a resource comes after the archive without naming it.
+- A ` + "`service`" + ` that is to restart with a new archive names it in ` + "`subscribe`" + `.
+- ` + "`xz`" + ` and ` + "`zstd`" + ` need the program of that name on the node, a URL needs ` + "`curl`" + ` or ` + "`wget`" + `. Nothing runs through a shell.
+
+`,
 	"package": `Packages of a node that nothing makes wait for each other are installed by one call of the package manager, also when other resources come in between; when it fails, each is tried by itself, so that the error is that of the
 package that causes it. So a package may be installed before files, settings, cron jobs, kernel parameters and services that come before it in the plan, unless it requires them. It waits for what may matter to it: what
 it requires, and, of what comes before it in the plan, commands, users, groups, hosts, mounts, links and directories, removals, and all below ` + "`" + `/etc/apt` + "`" + `, ` + "`" + `/etc/yum*` + "`" + `, ` + "`" + `/etc/dnf` + "`" + `, ` + "`" + `/etc/pki` + "`" + `, ` + "`" + `/etc/apk` + "`" + ` and ` + "`" + `/usr/share/keyrings` + "`" + `.

@@ -48,7 +48,7 @@ func (s *System) Execute(ctx context.Context, c Command) (Output, error) {
 	ended, err := runSupervised(ctx, request{
 		Path: []byte(program), Argv: convert[[]byte](c.Argv), Env: convert[[]byte](env),
 		Dir: []byte(cmp.Or(c.Dir, "/")), Stdin: c.Stdin, User: user,
-		Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession, Cgroup: cgroup,
+		Timeout: c.Timeout, Merge: !c.Quiet, Finish: !c.EndsWithSession, Cgroup: cgroup, FileLimit: c.FileLimit,
 	}, io.MultiWriter(printed...), combined, s.lock.file())
 	out := Output{Status: ended.Status, Stdout: stdout.bytes(), Combined: combined.String()}
 	switch {

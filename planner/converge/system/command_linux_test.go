@@ -50,6 +50,7 @@ func TestRunCommand(t *testing.T) {
 		"own PATH":          {c: Command{Argv: []string{"echo"}, Env: []string{"PATH=/nowhere"}}, fails: "no such command in PATH (/nowhere)"},
 		"nothing":           {c: Command{}, fails: "no command"},
 		"directory missing": {c: Command{Argv: []string{"true"}, Dir: dir + "/x"}, fails: "cannot be started"},
+		"large file":        {c: Command{Argv: []string{"sh", "-c", "head -c 2000 /dev/zero >" + t.TempDir() + "/f"}, FileLimit: 1000, Quiet: true}, status: 128 + 25},
 		"user not there":    {c: Command{Argv: []string{"true"}, User: "slipway-nobody"}, fails: `user "slipway-nobody": no such user`},
 		"timeout":           {c: Command{Argv: []string{"sleep", "600"}, Timeout: 20 * time.Millisecond}, status: 143, fails: "timeout of 20ms"},
 		"not a program":     {c: Command{Argv: []string{"/etc/passwd"}}, fails: "cannot be started"},

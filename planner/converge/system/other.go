@@ -5,6 +5,7 @@ package system
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -33,6 +34,9 @@ func (s *System) ReadInfo(path string) ([]byte, Info, error)                  { 
 func (s *System) ReadDir(path string) ([]string, error)                       { return nil, errNotLinux }
 func (s *System) WriteFile(path string, content []byte, a Attributes) error   { return errNotLinux }
 func (s *System) ReplaceFile(path string, content []byte, a Attributes) error { return errNotLinux }
+func (s *System) ReplaceFrom(path string, r io.Reader, a Attributes) error    { return errNotLinux }
+func (s *System) Open(path string) (*os.File, Info, error)                    { return nil, Info{}, errNotLinux }
+func (s *System) Sync(dir string) error                                       { return errNotLinux }
 func (s *System) SetAttributes(path string, a Attributes) error               { return errNotLinux }
 func (s *System) Mkdir(path string, a Attributes) error                       { return errNotLinux }
 func (s *System) Symlink(path, target string) error                           { return errNotLinux }

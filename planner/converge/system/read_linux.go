@@ -122,6 +122,21 @@ func (s *System) ReadInfo(path string) ([]byte, Info, error) {
 	return p.read()
 }
 
+// Open opens a regular file of any size for reading.
+func (s *System) Open(path string) (*os.File, Info, error) {
+	p, err := s.locate(path, false)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	defer p.close()
+	f, info, err := p.open()
+	if err == nil && !info.IsRegular() {
+		_ = f.Close() // nothing was written
+		f, err = nil, p.fail("open", errors.New("is not a regular file"))
+	}
+	return f, info, err
+}
+
 func (p place) read() ([]byte, Info, error) {
 	f, info, err := p.open()
 	if err != nil {

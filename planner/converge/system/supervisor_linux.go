@@ -42,7 +42,8 @@ type request struct {
 	Finish bool
 	// Cgroup is one that [NewCgroup] made for the command; empty is none. What lives on after the command is moved out of
 	// it.
-	Cgroup string
+	Cgroup    string
+	FileLimit int64 // see [Command]
 }
 
 // account is the one as whom a command runs.
@@ -112,6 +113,11 @@ func supervise() (report, error) {
 			close(gone)
 		}
 	}()
+	if most := uint64(c.FileLimit); most > 0 { // the supervisor writes to pipes only
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+			return report{}, fmt.Errorf("limit the size of what it writes: %w", err)
+		}
+	}
 	t, err := start(c)
 	if err != nil {
 		return report{}, err

@@ -95,7 +95,8 @@ type Command struct {
 	// is a tool that must not be cut, such as a package manager: it finishes, and the next session waits for it, because
 	// the node stays locked until then.
 	EndsWithSession bool
-	Quiet           bool // it only asks: what it prints is its answer, and not part of the result of the item at work
+	FileLimit       int64 // bytes that a file which it writes may have; 0 is no limit. Beyond, it ends by SIGXFSZ
+	Quiet           bool  // it only asks: what it prints is its answer, and not part of the result of the item at work
 }
 
 // OutputLimit bounds what is kept of the output of a command, and of all commands of an item, in bytes.

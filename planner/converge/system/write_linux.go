@@ -18,15 +18,40 @@ import (
 // rename, fsync of the directory. It keeps the attributes of a file that is there, extended ones too, where a is silent
 // (new file: 0644, owned by the session's user). At a link, it writes the file that the link leads to.
 func (s *System) WriteFile(path string, content []byte, a Attributes) error {
-	return s.write(path, content, a, true)
+	return s.write(path, content, nil, a, true)
 }
 
 // ReplaceFile is WriteFile, except that a link at path gives way to the file.
 func (s *System) ReplaceFile(path string, content []byte, a Attributes) error {
-	return s.write(path, content, a, false)
+	return s.write(path, content, nil, a, false)
 }
 
-func (s *System) write(path string, content []byte, a Attributes, follow bool) error {
+// ReplaceFrom is ReplaceFile with a content of any size, which is read to its end. It does not wait for the disk:
+// [System.Sync] does, for many files at once.
+func (s *System) ReplaceFrom(path string, from io.Reader, a Attributes) error {
+	return s.write(path, nil, from, a, false)
+}
+
+// Sync waits until all that was written to the file system with a directory is on the disk.
+func (s *System) Sync(dir string) error {
+	p, err := s.locate(dir+"/.", true)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	fd, err := unix.Openat(p.dir, p.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return p.fail("open", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Syncfs(fd); err != nil {
+		return p.fail("sync", err)
+	}
+	return nil
+}
+
+// write writes content or, where that is given, what is read from from.
+func (s *System) write(path string, content []byte, from io.Reader, a Attributes, follow bool) error {
 	p, err := s.locate(path, follow)
 	if err != nil {
 		return err
@@ -64,7 +89,11 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 		return p.fail("write", err)
 	}
 	f := os.NewFile(uintptr(fd), p.path)
-	err = p.fill(f, content, a)
+	if from == nil {
+		err = p.fill(f, bytes.NewReader(content), a, true)
+	} else {
+		err = p.fill(f, from, a, false)
+	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -74,16 +103,20 @@ func (s *System) write(path string, content []byte, a Attributes, follow bool) e
 	if err != nil {
 		return errors.Join(err, temp.unlink())
 	}
+	if from != nil {
+		return nil
+	}
 	return p.sync()
 }
 
-// fill writes content and attributes, of which all are given, into a new file that is to take the name of p.
-func (p place) fill(f *os.File, content []byte, a Attributes) error {
+// fill writes content and attributes, of which all are given, into a new file that is to take the name of p. Where it
+// lasts, the file is on the disk afterwards.
+func (p place) fill(f *os.File, content io.Reader, a Attributes, lasts bool) error {
 	fd := int(f.Fd())
 	if err := p.own(fd, *a.UID, *a.GID); err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, bytes.NewReader(content)); err != nil {
+	if _, err := io.Copy(f, content); err != nil {
 		return err
 	}
 	if err := a.Extended.set(p, fd); err != nil {
@@ -92,6 +125,9 @@ func (p place) fill(f *os.File, content []byte, a Attributes) error {
 	// The mode comes last: giving a file away takes its setuid bit.
 	if err := unix.Fchmod(fd, ChmodBits(*a.Mode)); err != nil {
 		return p.fail("chmod", err)
+	}
+	if !lasts {
+		return nil
 	}
 	return f.Sync()
 }

@@ -145,7 +145,13 @@ func (s *Session) managed() map[string]bool {
 		return paths
 	}
 	for _, e := range s.Ledger.Entries {
+		if e.Type == "archive" && e.ID == s.ID {
+			continue // what it brings is its own
+		}
 		for _, p := range e.Paths() {
+			add(p)
+		}
+		for _, p := range archivePaths(s, e) {
 			add(p)
 		}
 		if e.Type == "mount" || e.Type == "sysctl" {

@@ -83,6 +83,13 @@ type Reviver interface {
 	Revive(ctx context.Context, s *Session, title string, image json.RawMessage) error
 }
 
+// Preparer is implemented by types whose Capture, Widen and Apply need what is fetched first.
+type Preparer interface {
+	// Prepare fetches it. It is called before every Apply, and before what is about to be done is recorded: after an
+	// error, nothing is.
+	Prepare(ctx context.Context, s *Session, r resource.Resource) error
+}
+
 // Resumer is implemented by types whose Apply may leave more unfinished than Check looks at (the packages that come
 // along with one).
 type Resumer interface {

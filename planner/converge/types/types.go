@@ -3,6 +3,7 @@ package types
 // configuration is the table of all configuration resource types; planner/schema says what may be written of them.
 var configuration = map[string]Type{
 	"apt_repository":     filesType{name: "apt_repository"},
+	"archive":            archiveType{},
 	"cron":               cronType{},
 	"exec":               execType{},
 	"file":               fileType{},
