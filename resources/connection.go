@@ -140,8 +140,8 @@ func connectionAttributes(fields []ConnectionField, ofProvider bool) map[string]
 		case ofProvider:
 			description += f.defaults()
 		case f.Sensitive:
-			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, MarkdownDescription: description + stateNote,
-				Validators: validators}
+			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, Validators: validators,
+				MarkdownDescription: description + stateNote}
 			attributes[f.Name] = movedAttribute(values.Join(nodeCredentials, f.Name))
 			continue
 		}

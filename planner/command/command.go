@@ -40,7 +40,8 @@ func New(version string, environment Environment, journalURL string) *cobra.Comm
 }
 
 // newCompanion is [New] with the executor of runs that are not handed over.
-func newCompanion(version string, environment Environment, journalURL string, executor func() rollout.Executor) *cobra.Command {
+func newCompanion(version string, environment Environment, journalURL string,
+	executor func() rollout.Executor) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "terraform-provider-slipway",
 		Short: "Companion of the slipway Terraform provider",

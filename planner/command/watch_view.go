@@ -262,9 +262,9 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 	return groups, all
 }
 
-// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs, and from the soaks of
-// its batches; 0: not known. Where several groups are worked on at once, that is the longest chain of groups that wait for each other, or their share of
-// all, whichever is longer.
+// left estimates how much longer the run takes, from what nodes of its groups took in earlier runs, and from the soaks
+// of its batches; 0: not known. Where several groups are worked on at once, that is the longest chain of groups that
+// wait for each other, or their share of all, whichever is longer.
 func (w *watched) left(now time.Time, groups map[string]tally) (left time.Duration) {
 	ends, all := map[string]time.Duration{}, time.Duration(0)
 	for _, g := range w.groups { // what a group depends on comes before it

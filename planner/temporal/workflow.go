@@ -301,8 +301,8 @@ func (d *driving) step(ctx workflow.Context) error {
 // stepWait is for how long a step waits for ends of sessions. What else comes meanwhile waits, too.
 const stepWait = 250 * time.Millisecond
 
-// wait is how long the next step may wait. The first one does not, since its sessions begin when the workflow knows of it:
-// a process that goes on without it starts the run anew.
+// wait is how long the next step may wait. The first one does not, since its sessions begin when the workflow knows of
+// it: a process that goes on without it starts the run anew.
 func (d *driving) wait(ctx workflow.Context) time.Duration {
 	switch left := d.wake.Sub(d.now(ctx)); {
 	case d.Steps == 0:

@@ -203,7 +203,7 @@ func download(ctx context.Context, s *Session, r resource.Resource) error {
 	scheme, _, _ := strings.Cut(source, ":")
 	switch {
 	case curl != "":
-		c.Argv = []string{curl, "--disable", "--config", "-"} // without /root/.curlrc
+		c.Argv = []string{curl, "--disable", "--config", "-"} // without the user's .curlrc
 		settings := []string{
 			"fail", "silent", "show-error", "location", setting("proto", "="+scheme), setting("proto-redir", "=https,"+scheme),
 			"connect-timeout = 30", "retry = 2", "speed-limit = 1", "speed-time = 60",
