@@ -71,6 +71,7 @@ func (a *namedAction) site(ctx context.Context, of attr.Value) (s site.Site, dia
 			"approval": given["approval"], "approved_batches": given["approved_batches"]},
 	})
 	diags.Append(values.Diagnostics(errs)...)
+	s, _ = engine.ReadDirectories(s) // what cannot be read is not checked
 	if !known && !diags.HasError() {
 		diags.AddAttributeError(at, "Invalid deployment", "Some of it is not known. An action runs when all is known.")
 	}

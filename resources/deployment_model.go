@@ -107,11 +107,12 @@ func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, 
 }
 
 // Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not
-// to be used.
+// to be used. A directory of the controller that cannot be read is what [Deployment.work] reports.
 func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {
 	d, diags := m.desired(ctx)
 	s, known, errs := document.NewValues(false).Site(d)
 	diags.Append(values.Diagnostics(errs)...)
+	s, _ = engine.ReadDirectories(s)
 	return s, known, diags
 }
 

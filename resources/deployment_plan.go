@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
@@ -89,6 +90,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	resp.Diagnostics.Append(d.missingFiles(w)...)
+	resp.Diagnostics.Append(d.sources(w)...)
 	if prior != nil {
 		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w.Losses(), false)...)
 		resp.Diagnostics.Append(messages(w.ReachedOtherwise())...)
@@ -110,11 +112,24 @@ func (d *Deployment) missingFiles(w *engine.Planned) diag.Diagnostics {
 	return messages(w.MissingFiles(d.provider.Connection))
 }
 
+// sources reports what is wrong with the files of the controller that the run sends to nodes.
+func (d *Deployment) sources(w *engine.Planned) diag.Diagnostics {
+	if d.provider.Handing != nil {
+		return messages(w.HandedSources())
+	}
+	return messages(w.Sources())
+}
+
 // work plans. known is false, and there is no plan, when the site is not wholly known. lacks is what the part of a site
 // lacks, of which parameters of configuration resources may be unknown; nil for a whole site.
 func (d *Deployment) work(ctx context.Context, plan deploymentModelV1, desired document.Deployment, lacks *site.Lacking,
 	prior *deploymentModelV1, past engine.State) (w *engine.Planned, known bool, diags diag.Diagnostics) {
 	s, known, errs := document.NewValues(lacks != nil).Site(desired)
+	if known {
+		var unread invalid.Errors
+		s, unread = engine.ReadDirectories(s)
+		errs = append(errs, unread...)
+	}
 	diags = values.Diagnostics(errs)
 	if diags.HasError() || !known || plan.Triggers.IsUnknown() {
 		return nil, false, diags
@@ -255,6 +270,7 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 		return messages(engine.Unplanned(lacks, past, ""))
 	}
 	diags.Append(d.missingFiles(w)...)
+	diags.Append(d.sources(w)...)
 	p := w.Part(lacks, past)
 	if !lacks.Nameless {
 		plan.foreseeFacts(prior, w, nil, &lacks)
@@ -328,6 +344,7 @@ func (d *Deployment) stepsOfCreation(plan deploymentModelV1, desired document.De
 	if !known || len(errs) > 0 || plan.Triggers.IsUnknown() {
 		return ""
 	}
+	s, _ = engine.ReadDirectories(s) // the plan reports what cannot be read
 	return engine.StepsOfCreation(s, d.settings(plan, nil, types.StringNull()), run)
 }
 

@@ -77,6 +77,9 @@ func parseInputs(all []input, address string) (*document.Site, error) {
 		parts[i] = in.Source
 	}
 	s, err := document.ParseSite(parts, document.Options{Address: address, Check: planner.CheckParts})
+	if err == nil {
+		err = readDirectories(s)
+	}
 	if err != nil {
 		return nil, inputError(err)
 	}

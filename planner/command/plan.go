@@ -54,6 +54,9 @@ func newPlan() *cobra.Command {
 		if m := p.Frozen(p.Lines()); m.Failed() {
 			return inputError(m[0])
 		}
+		if m := p.Sources(); m.Failed() {
+			return inputError(m[0])
+		}
 		note := ""
 		if s.Digest != "" && s.Digest != p.Plan.Digest {
 			note = otherDigest(s.Digest, len(applied) > 0, p.Services.HasChanges())

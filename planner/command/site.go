@@ -48,7 +48,27 @@ func parse(cmd *cobra.Command, names []string, o document.Options) (*document.Si
 	}
 	o.Check = planner.CheckParts
 	s, err := document.ParseSite(all, o)
+	if err == nil {
+		err = readDirectories(s)
+	}
 	return s, inputError(err)
+}
+
+// readDirectories reads the directories of the controller that a site has. Those of a plan of Terraform may be elsewhere,
+// so that one that cannot be read is a warning there.
+func readDirectories(s *document.Site) error {
+	var found invalid.Errors
+	s.Site, found = engine.ReadDirectories(s.Site)
+	errs := invalid.Errors{}
+	for _, p := range found {
+		p.Warning = s.Shown
+		errs = append(errs, s.Locate(p))
+	}
+	s.Warnings = append(s.Warnings, errs.Warnings()...)
+	if errs = errs.Errors(); len(errs) > 0 {
+		return errs
+	}
+	return nil
 }
 
 // sources reads files. A file that cannot be read is an error of status 2.

@@ -22,6 +22,18 @@ func child(t *testing.T, uid int, role string, env ...string) (*os.ProcessState,
 	return childOf(t, t.Name(), uid, role, env...)
 }
 
+// childCommand is the test at work in another process of this user, which the caller starts.
+func childCommand(t *testing.T, role string, env ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(append(os.Environ(), childRole+"="+role, "TMPDIR="+t.TempDir()), env...)
+	return cmd
+}
+
 // childOf runs the test of that name.
 func childOf(t *testing.T, name string, uid int, role string, env ...string) (*os.ProcessState, string) {
 	t.Helper()

@@ -41,7 +41,7 @@ const (
 
 // Manifest is everything that one node is to do in one session: one JSON value on the helper's standard input. It holds
 // file contents and secrets, so it never goes anywhere else. After it, standard input carries newlines as signs of life
-// of the controller; its end, or silence for [SessionTimeout], means that the session is dead.
+// of the controller, and the contents that the node asks for; its end, or silence for [SessionTimeout], means that the session is dead.
 type Manifest struct {
 	Protocol int    `json:"protocol"`
 	Site     string `json:"site"` // ledger entries belong to a site
@@ -99,6 +99,9 @@ type Manifest struct {
 	// run, until the Health of a session with Checked has succeeded. Apply only.
 	Unchecked bool `json:"unchecked,omitempty"`
 	Checked   bool `json:"checked,omitempty"`
+	// Contents brings what items have by the SHA-256 of their source_file; nil: the controller sends none. A node behind a
+	// connection asks for it with Message.Want.
+	Contents types.Contents `json:"-"`
 	// Needs names programs that later sessions of the run call; a session on a node that lacks one ends with [CodeNeeds]
 	// before anything is touched.
 	Needs []string `json:"needs,omitempty"`
@@ -205,6 +208,16 @@ func (c Manifest) Most() int {
 	return len(c.Items)
 }
 
+// MostWanted is how many contents the node asks for at most in a session.
+func (c Manifest) MostWanted() (n int) {
+	for _, item := range c.Items {
+		if item.Parameters.Has(schema.SourceSHA256) {
+			n++
+		}
+	}
+	return n
+}
+
 // shortResult bounds a result of [Result.short] without its id, in bytes.
 const shortResult = 1 << 10
 
@@ -302,6 +315,9 @@ func (s Summary) Excess() string {
 type Message struct {
 	Result  *Result  `json:"result,omitempty"`
 	Summary *Summary `json:"summary,omitempty"`
+	// Want asks for contents of Manifest.Contents, by their SHA-256. They come in this order between the signs of life, each
+	// in parts, as [SendContent] writes them.
+	Want []string `json:"want,omitempty"`
 }
 
 // Legible takes out of every text of a message, whatever field it is in, what acts on terminals, and cuts what of a

@@ -28,7 +28,7 @@ import (
 // Summary.Error says that the session could not do its work: then items without a result were not touched by it, unless
 // its code is CodeLedger, where the last result says how far it came.
 func Run(ctx context.Context, s *system.System, c Manifest, emit func(Result)) Summary {
-	return runWith(ctx, &types.Session{System: s}, types.All, c, emit)
+	return runWith(ctx, &types.Session{System: s, Contents: c.Contents}, types.All, c, emit)
 }
 
 func runWith(

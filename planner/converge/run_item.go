@@ -97,7 +97,7 @@ func (x *session) examineState(ctx context.Context, j *operation) {
 	j.diffs = diffs
 	j.result.Differences = slices.Concat(j.moved, diffs, x.owed(j))
 	if differ, ok := j.typ.(types.Differ); ok && len(diffs) > 0 && !j.Sensitive() {
-		diff := func() (string, error) { return differ.Diff(x.sys, j.Resource) }
+		diff := func() (string, error) { return differ.Diff(ctx, x.sys, j.Resource) }
 		if j.result.Diff, err = guarded(j.Type, diff); err != nil {
 			j.fail(err)
 			return

@@ -110,6 +110,9 @@ func (j *operation) wants() map[string]string {
 	out := make(map[string]string, len(r.Parameters))
 	secrets := j.secrets()
 	for name, value := range r.Parameters {
+		if name == resource.SourceFile {
+			continue // of one controller
+		}
 		text := resource.Canonical(value)
 		plain := fmt.Sprint(value) + text
 		repeats := slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(plain, secret) })

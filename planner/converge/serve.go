@@ -26,7 +26,7 @@ var (
 const SessionEnd = "end\n"
 
 // Serve is one session of the helper: it reads a manifest from in, runs it, and writes a line for every result, as soon
-// as it is known, and one for the summary. After the manifest, in carries signs of life; when it ends, or stays silent
+// as it is known, and one for the summary. After the manifest, in carries signs of life and contents; when it ends, or stays silent
 // for longer than silence, the item at work is given up and the others are skipped, and the ledger is brought to its
 // end all the same. A lost controller cannot read the results, so an out that fails is no reason to stop; the error
 // says so.
@@ -43,18 +43,10 @@ func Serve(ctx context.Context, s *system.System, in io.Reader, out io.Writer, s
 		summary.Error = &SessionError{Code: CodeProtocol, Message: "the manifest cannot be read: " + err.Error()}
 		return summary, w.write(Message{Summary: &summary})
 	}
-	go func() {
-		// It ends with the input, at the latest with the process.
-		last := &system.Tail{Limit: len(SessionEnd)}
-		_, err := io.Copy(last, rest)
-		switch {
-		case err != nil:
-		case last.String() == SessionEnd:
-			err = errEnded
-		default:
-			err = errHangUp
-		}
-		cancel(err)
+	asking := &asking{write: w.write, parts: make(chan part)}
+	manifest.Contents = asking.contents
+	go func() { // it ends with the input, at the latest with the process
+		cancel(asking.listen(ctx, rest, silence/4, func() { life.Reset(silence) }))
 	}()
 	w.room, w.left = manifest.Limit(), manifest.Most()
 	summary = Run(ctx, s, manifest, w.result)

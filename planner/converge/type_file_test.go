@@ -165,7 +165,7 @@ func TestFileFails(t *testing.T) {
 		"link content":  {item: item("file[/f]", "target", "x", "content", "x"), want: `content: does not go with ensure = "link"`},
 		"link, nowhere": {item: item("file[/f]", "ensure", "link"), want: "a link needs one"},
 		"absent mode":   {item: item("file[/f]", "ensure", "absent", "mode", "0644"), want: `mode: does not go`},
-		"replace what":  {item: item("file[/f]", "mode", "0600", "replace", false), want: "replace: goes with content, content_base64, template or source"},
+		"replace what":  {item: item("file[/f]", "mode", "0600", "replace", false), want: "replace: goes with content, content_base64, template, source or source_file"},
 		"validate what": {item: item("file[/f]", "content", "x", "validate_cmd", "true"), want: "validate_cmd: must contain %"},
 		"in a sandbox":  {item: item("file[/f]", "content", "x", "validate_cmd", "true %"), want: "validate_cmd: "},
 		"read by shell": {item: item("file[/f;x]", "content", "x", "validate_cmd", "true %"), want: "write the command as a list"},

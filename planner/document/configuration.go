@@ -2,6 +2,7 @@ package document
 
 import (
 	"math"
+	"path/filepath"
 	"regexp"
 	"strconv"
 
@@ -43,7 +44,7 @@ func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 					continue
 				}
 				before := len(r.errs)
-				p := withSecrets(t.name, r.parameters(title.value, keyed(at, title.name)))
+				p := r.withPlace(withSecrets(t.name, r.parameters(title.value, keyed(at, title.name))))
 				if r.isUnknown(title.value) || r.live && len(p) == 0 && len(r.errs) > before {
 					continue
 				}
@@ -105,6 +106,20 @@ func secretsInTemplate(text string) string {
 		reference, _ := resource.SecretReference(map[string]any{"secret": name})
 		return reference
 	})
+}
+
+// withPlace makes the path of a file or directory on the controller, which a document gives relative to itself, one from
+// the working directory. What Terraform gives is that already.
+func (r *reader) withPlace(p resource.Parameters) resource.Parameters {
+	if r.live || r.converts {
+		return p
+	}
+	for _, name := range []string{resource.SourceFile, schema.SourceDir} {
+		if at, ok := p[name].(string); ok && at != "" && !filepath.IsAbs(at) {
+			p[name] = filepath.Join(filepath.Dir(r.file), at)
+		}
+	}
+	return p
 }
 
 // strictly makes null in what is live an error, in place of something that is left out: an override cannot take a

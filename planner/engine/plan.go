@@ -92,6 +92,7 @@ func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, invali
 		p.Applied = p.Applied.Unfinished()
 	}
 	errs = append(errs, p.make(past.Services, at)...)
+	errs = append(errs, p.unread()...)
 	errs.Sort()
 	if len(errs.Errors()) > 0 {
 		return nil, errs

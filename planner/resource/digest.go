@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -13,7 +14,7 @@ import (
 // Digest identifies the content of a resource: equal resources have equal digests on every machine and in every
 // version of slipway. It is the SHA-256, in hexadecimal, of the canonical JSON of type, title and parameters: keys
 // sorted, no blanks, whole numbers without fraction or exponent, and no escapes in strings but those that JSON demands.
-// It never reveals a parameter's value.
+// It never reveals a parameter's value. The place of a content on the controller ([SourceFile]) is no part of it.
 //
 // Digest knows no schema: bring the resource into its one form with [Schema.Normalize] first, so that `"a"` and `["a"]`
 // count as equal where a list is wanted. Values that [Schema.Validate] refuses have a digest too, but no promise comes
@@ -24,12 +25,26 @@ func Digest(r Resource) string {
 	b = appendString(b, r.Type)
 	b = append(b, `,"title":`...)
 	b = appendString(b, r.Title)
-	if len(r.Parameters) > 0 {
+	if p := r.Parameters.placeless(); len(p) > 0 {
 		b = append(b, `,"parameters":`...)
-		b = appendCanonical(b, map[string]any(r.Parameters))
+		b = appendCanonical(b, map[string]any(p))
 	}
 	b = append(b, '}')
 	return SHA256(b)
+}
+
+// SourceFile is the parameter that says where on the controller the content of a resource is. What the content is, other
+// parameters say: equal resources may have it from different places.
+const SourceFile = "source_file"
+
+// placeless returns p without the places of contents on the controller; p itself where it has none.
+func (p Parameters) placeless() Parameters {
+	if _, has := p[SourceFile]; !has {
+		return p
+	}
+	p = maps.Clone(p)
+	delete(p, SourceFile)
+	return p
 }
 
 // SHA256 returns the SHA-256 of a text, in hexadecimal.

@@ -16,6 +16,13 @@ import (
 // gets it.
 const Template = "template"
 
+// SourceDir is the parameter with the path of a directory on the controller. Planning puts what is in it in its place, so
+// no node gets it.
+const SourceDir = "source_dir"
+
+// SourceSHA256 is the parameter with the SHA-256 of the content that [resource.SourceFile] has.
+const SourceSHA256 = "source_sha256"
+
 const (
 	fileType      = "file"
 	fileDirectory = "directory"
@@ -31,16 +38,22 @@ func File() resource.Schema {
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path on the node. Default: the title."},
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "file", "directory", "link", "absent"},
-				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content`, `content_base64`, `template` or `source`; " +
+				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content`, `content_base64`, `template`, `source` or `source_file`; " +
 					"without any of them, what is there: `owner`, `group` and `mode` of it are managed, and where nothing is there, nothing is made."},
 			{Name: "content", Kind: resource.String, Check: checkContent,
-				Description: "The whole content, at most 8 MiB. Without it, `content_base64`, `template` and `source`, the content of a file that is there stays, and a new one is empty."},
+				Description: "The whole content, at most 8 MiB. Without it, `content_base64`, `template`, `source` and `source_file`, the content of a file that is there stays, and a new one is empty."},
 			{Name: "content_base64", Kind: resource.String, Check: checkContentBase64,
 				Description: "The whole content in base64, for what is no text, as filebase64() gives it: at most 8 MiB once decoded."},
 			{Name: Template, Kind: resource.String,
 				Description: "HCL template that gives the whole content on each node, with `node`, `facts` and `site` in scope, as `file(\"motd.tftpl\")` gives it: at most 64 KiB, its result at most 1 MiB. See \"Templates\" in the guide."},
 			{Name: "source", Kind: resource.StringList, Single: true, Check: checkSources,
-				Description: "Absolute path of a file on the node itself whose content is copied, or a list of them, of which the first that is there counts. A file of the controller is given as `content = file(...)`."},
+				Description: "Absolute path of a file on the node itself whose content is copied, or a list of them, of which the first that is there counts. A file of the controller is given as `source_file`, or as `content = file(...)`."},
+			{Name: resource.SourceFile, Kind: resource.String, Check: checkSourceFile,
+				Description: "Path of a file on the controller whose content the file has, at most 100 MiB, such as `\"${path.module}/app.bin\"`; in a document, relative to it. Needs `source_sha256`. The content is neither in the plan nor in the state: a node gets it when its file differs. See \"Files of the controller\" in the guide."},
+			{Name: SourceSHA256, Kind: resource.String, Check: checkSHA256,
+				Description: "SHA-256 of the content of `source_file` in hexadecimal, such as `filesha256(\"${path.module}/app.bin\")`. It is all of the content that plan and digest know; a `source_file` that has another one when the run starts stops it before any node is touched."},
+			{Name: SourceDir, Kind: resource.String, Check: checkSourceFile,
+				Description: "Path of a directory on the controller, such as `\"${path.module}/site\"`, of which the node gets all that is in it: directories, links, and files of at most 100 MiB, 2000 together. `owner`, `group`, `mode` and `backup` count for all of it; without `mode`, what is in it has the mode that it has on the controller. What leaves the directory is undone on the node; `purge` also removes what was never in it; `ignore` leaves names out. Only in the configuration of a service. See \"Files of the controller\" in the guide."},
 			{Name: "target", Kind: resource.String, Check: checkTarget,
 				Description: "Where a link leads, absolute or relative to the link's directory; it need not be there."},
 			{Name: "mode", Kind: resource.String, Check: checkMode, Instead: quotedMode,
@@ -122,6 +135,30 @@ func checkSource(value any) error {
 			p)
 	}
 	return CheckAbsolute(value)
+}
+
+// MostSource bounds the content of a file that the controller sends, in bytes.
+const MostSource = 100 << 20
+
+func checkSourceFile(value any) error {
+	p, _ := value.(string)
+	switch {
+	case p == "" || strings.ContainsRune(p, 0):
+		return errors.New("must be the path of a file on the controller")
+	case strings.Contains(p, "://"):
+		return fmt.Errorf("%q must be a path on the controller; download it first, and give its path", p)
+	case strings.HasPrefix(p, "~"):
+		return fmt.Errorf("%q must be a path: ~ is not replaced, write pathexpand(%q)", p, p)
+	}
+	return nil
+}
+
+func checkSHA256(value any) error {
+	text, _ := value.(string)
+	if len(text) != 64 || strings.Trim(text, "0123456789abcdef") != "" {
+		return errors.New("must be 64 digits of 0 to 9 and a to f; write filesha256(\"...\"), or what sha256sum prints")
+	}
+	return nil
 }
 
 func checkSources(value any) error {
@@ -206,10 +243,19 @@ func checkFile(r resource.Resource) []invalid.Error {
 			add(name, fmt.Sprintf("excludes %s; give one of them", contents[j]))
 		}
 	}
+	if p.Has(SourceDir) && ensure != fileDirectory {
+		add(SourceDir, fmt.Sprintf("does not go with ensure = %q; it is for directories", ensure))
+	}
 	for _, name := range []string{"replace", "validate_cmd"} {
 		if p.Has(name) && !FileHasContent(r) {
-			add(name, "goes with content, content_base64, template or source")
+			add(name, "goes with content, content_base64, template, source or source_file")
 		}
+	}
+	switch file, sum := p.Has(resource.SourceFile), p.Has(SourceSHA256); {
+	case file && !sum:
+		add(SourceSHA256, "must be given with source_file; write filesha256() of the same path, or what sha256sum prints")
+	case sum && !file:
+		add(SourceSHA256, "goes with source_file")
 	}
 	for _, name := range contents {
 		if p.Has(name) && ensure != "file" && ensure != "present" {
@@ -219,10 +265,13 @@ func checkFile(r resource.Resource) []invalid.Error {
 	switch recurse := p.Bool("recurse"); {
 	case recurse && ensure != fileDirectory:
 		add("recurse", `goes with ensure = "directory"`)
-	case !recurse:
-		for _, name := range []string{"recurselimit", "purge", "ignore"} {
+	case !recurse && p.Has("recurselimit"):
+		add("recurselimit", "goes with recurse = true")
+		fallthrough
+	case !recurse && !p.Has(SourceDir):
+		for _, name := range []string{"purge", "ignore"} {
 			if p.Has(name) && p[name] != false {
-				add(name, "goes with recurse = true")
+				add(name, "goes with recurse = true, or with source_dir")
 			}
 		}
 	case p.Bool("purge") && neverPurged(FilePath(r)):
@@ -247,12 +296,14 @@ func FileEnsure(r resource.Resource) string {
 		otherwise = "link"
 	case FileHasContent(r):
 		otherwise = "file"
+	case r.Parameters.Has(SourceDir):
+		otherwise = fileDirectory
 	}
 	return r.Parameters.StringOr("ensure", otherwise)
 }
 
 // contents are the parameters that give the content of a file.
-var contents = []string{"content", "content_base64", Template, "source"}
+var contents = []string{"content", "content_base64", Template, "source", resource.SourceFile}
 
 // FileHasContent reports whether r gives the content of a file.
 func FileHasContent(r resource.Resource) bool { return slices.ContainsFunc(contents, r.Parameters.Has) }

@@ -169,6 +169,41 @@ user    = nginx
 - A changed fact changes only what comes out differently. Where a fact that a template reads is not what it was in the plan, the run fails the node before it touches them: ` + "`" + `facts changed since the plan` + "`" + `; plan again. With ` + "`" + `drift_detection = "off"` + "`" + `, facts are those that the last run saw.
 - Facts consist of letters, digits, spaces and ` + "`" + `._:+@-` + "`" + `. What else a node says is left out.
 
+## Files of the controller
+
+A file that is large, or no text, goes from the machine that runs Terraform to the nodes without passing through the plan or the state:
+
+` + "`" + `` + "`" + `` + "`" + `terraform
+configuration = { file = { "/opt/app/app.bin" = {
+  source_file   = "${path.module}/app.bin"
+  source_sha256 = filesha256("${path.module}/app.bin")
+  mode          = "0755"
+} } }
+` + "`" + `` + "`" + `` + "`" + `
+
+- The plan, its digest and the ledger have the SHA-256 alone. Drift is a file with another one; a check needs no content.
+- A node gets the content in the session in which its file differs, through the connection that is there, straight into a file beside the target, which takes its place when the SHA-256 is right. Neither side has more than a part of it in memory.
+- When the run starts, all files that it needs are read. One that is missing, larger than 100 MiB, or that has another SHA-256 than ` + "`" + `source_sha256` + "`" + ` stops the run before any node is touched; the error names all of them. Terraform itself stops an apply of a saved plan after ` + "`" + `filesha256()` + "`" + ` has changed.
+- A path is relative to the directory in which Terraform runs, so begin it with ` + "`" + `${path.module}` + "`" + `; in a document, it is relative to the document. In the template of an entity it is relative to the directory in which Terraform or the companion runs.
+- Undo is that of every file: what was there before returns, unless ` + "`" + `backup = false` + "`" + `.
+- A service that is rolled back needs its former content: name the file by its version, such as ` + "`" + `app-1.4.bin` + "`" + `, and keep it until the new one is deployed. Where the file has another content by then, the rollback of that file fails, and says so.
+- With ` + "`" + `engine = { temporal = {...} }` + "`" + `, the workers do not have the files of the controller: ` + "`" + `source_file` + "`" + ` is an error of the plan.
+
+A whole directory goes the same way:
+
+` + "`" + `` + "`" + `` + "`" + `terraform
+configuration = {
+  file    = { "/srv/www/site" = { source_dir = "${path.module}/site", owner = "www-data", ignore = ["*.bak"], purge = true } }
+  service = { nginx = { ensure = "running", subscribe = "file[/srv/www/site]" } }
+}
+` + "`" + `` + "`" + `` + "`" + `
+
+- The directory is read for each plan, and each directory, file and link in it is a resource of its own, such as ` + "`" + `file[/srv/www/site/index.html]` + "`" + `: the plan names those that change, only those are sent, and an override may change one. A resource that the configuration gives itself for a path below takes the place of the file.
+- ` + "`" + `owner` + "`" + `, ` + "`" + `group` + "`" + `, ` + "`" + `mode` + "`" + `, ` + "`" + `backup` + "`" + `, ` + "`" + `force` + "`" + ` and the parameters of every type count for all of it. Without ` + "`" + `mode` + "`" + `, what is in the directory has the mode of the controller, which may depend on who checked it out (umask): give ` + "`" + `mode` + "`" + ` where that matters. It sets x of directories where it sets r. The mode of the directory itself is managed with ` + "`" + `mode` + "`" + ` alone.
+- What leaves the directory on the controller is undone on the nodes: what was there before returns, and what slipway made goes. With ` + "`" + `purge = true` + "`" + `, what was never in it goes, too, as with ` + "`" + `recurse` + "`" + `; names in ` + "`" + `ignore` + "`" + ` are neither sent nor purged.
+- A reference to the directory is one to all that is in it. In another service than that of the directory, what refers to it is updated, without a change on the node, when a name comes or goes.
+- A directory has at most 2,000 directories, files and links, and 1 GiB. It must be there for a plan, also for the one that ` + "`" + `terraform destroy` + "`" + ` makes first (` + "`" + `-refresh=false` + "`" + ` does without). A directory that changes between a saved plan and its apply stops the apply before any node is touched: Terraform reports an inconsistent final plan; plan again.
+
 `
 
 // notes are what a type says after its parameters.

@@ -52,7 +52,7 @@ func TestLargeLedgersCostNoMemory(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := f.work(t.Context(), nil, 1, 1<<20, func(converge.Result) {})
+		_, err := f.work(t.Context(), nil, converge.Manifest{Items: make([]converge.Item, 1)}, func(converge.Result) {})
 		runtime.ReadMemStats(&after)
 		f.close()
 		refused(t, err, converge.CodeProtocol, want, "was given up")
@@ -115,7 +115,7 @@ func TestNodesThatFloodAtOnceCostLittleMemory(t *testing.T) {
 					f := &far{limits: standard, life: life, end: end, session: speaker{&flooding{line: c.line}}, errs: &complaints{}}
 					f.out = bufio.NewReaderSize(f.session.Stdout(), 64<<10)
 					m := converge.Manifest{Items: make([]converge.Item, c.items)}
-					_, err := f.work(life, nil, m.Most(), m.Limit(), func(r converge.Result) {
+					_, err := f.work(life, nil, m, func(r converge.Result) {
 						mu.Lock()
 						defer mu.Unlock()
 						kept = append(kept, r)

@@ -24,6 +24,7 @@ type far struct {
 	out      *bufio.Reader
 	errs     *complaints
 	heard    sync.WaitGroup // listening to standard error
+	writing  sync.Mutex     // of standard input, once the helper has its manifest
 	feeding  sync.WaitGroup // writing to standard input
 	user     string
 	named    func(attribute string) string // as [site.Connection.Named]

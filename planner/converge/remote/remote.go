@@ -86,7 +86,7 @@ func (l limits) converge(
 			return converge.Summary{}, err
 		}
 	}
-	summary, err := f.work(ctx, body, manifest.Most(), manifest.Limit(), each)
+	summary, err := f.work(ctx, body, manifest, each)
 	if f.waits {
 		link.waiting = f
 	} else {

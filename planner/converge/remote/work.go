@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/transport"
@@ -59,10 +60,11 @@ func (f *far) line(most int) ([]byte, error) {
 	}
 }
 
-// work hands the manifest to the running helper and takes its results. A node that sends more than most of them, or
-// more than limit bytes, is given up.
-func (f *far) work(ctx context.Context, body []byte, most, limit int, each func(converge.Result)) (
+// work hands the manifest, as body, to the running helper and takes its results. A node that sends more of them, or
+// asks for more contents, than the manifest allows is given up.
+func (f *far) work(ctx context.Context, body []byte, manifest converge.Manifest, each func(converge.Result)) (
 	converge.Summary, error) {
+	most, limit, wanted := manifest.Most(), manifest.Limit(), 0
 	over := make(chan struct{})
 	fed := sync.OnceFunc(func() { close(over) })
 	defer fed()
@@ -108,6 +110,13 @@ func (f *far) work(ctx context.Context, body []byte, most, limit int, each func(
 		if err != nil {
 			return converge.Summary{}, failed(converge.CodeProtocol, "the helper sent a line that is not a message (%v): %s",
 				err, shown(string(line)))
+		}
+		if m.Want != nil {
+			if wanted += len(m.Want); manifest.Contents == nil || wanted > manifest.MostWanted() {
+				return converge.Summary{}, flood("requests for more contents than its manifest has")
+			}
+			f.supply(ctx, manifest.Contents, m.Want)
+			continue
 		}
 		if m.Result != nil && m.Result.Status == converge.Printing {
 			live++
@@ -157,7 +166,7 @@ func flood(format string, args ...any) error {
 // helper's input. A write that fails shows as the end of the session.
 func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 	in := f.session.Stdin()
-	if _, err := in.Write(append(body, '\n')); err != nil {
+	if f.write(append(body, '\n')) != nil {
 		return
 	}
 	tick := time.NewTicker(f.beat)
@@ -165,15 +174,46 @@ func (f *far) feed(ctx context.Context, over <-chan struct{}, body []byte) {
 	for {
 		select {
 		case <-tick.C:
-			if _, err := io.WriteString(in, "\n"); err != nil {
+			if f.write([]byte("\n")) != nil {
 				return
 			}
 		case <-ctx.Done():
+			f.writing.Lock()
+			defer f.writing.Unlock()
 			_, _ = io.WriteString(in, converge.SessionEnd) // without it, the helper takes this side for gone
 			f.ended = true
 			_ = in.Close()
 			return
 		case <-over:
+			return
+		}
+	}
+}
+
+// write sends something whole to the helper.
+func (f *far) write(text []byte) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if f.ended {
+		return io.ErrClosedPipe
+	}
+	_, err := f.session.Stdin().Write(text)
+	return err
+}
+
+// supply sends the contents that the helper asks for, and what is wrong with those that cannot be had. A write that
+// fails shows as the end of the session.
+func (f *far) supply(ctx context.Context, contents types.Contents, sums []string) {
+	for _, sum := range sums {
+		var broken error
+		err := contents(ctx, []string{sum}, func(_ string, content io.Reader) error {
+			broken = converge.SendContent(content, f.write)
+			return nil
+		})
+		if err != nil {
+			broken = converge.SendFailure(err, f.write)
+		}
+		if broken != nil {
 			return
 		}
 	}
@@ -226,8 +266,14 @@ func decode(line []byte) (converge.Message, error) {
 	if err := resource.DecodeStrictly(line, &m); err != nil {
 		return m, err
 	}
-	if (m.Result == nil) == (m.Summary == nil) {
-		return m, errors.New("one of result and summary is wanted")
+	given := 0
+	for _, is := range []bool{m.Result != nil, m.Summary != nil, m.Want != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return m, errors.New("one of result, summary and want is wanted")
 	}
 	m.Legible()
 	return m, nil

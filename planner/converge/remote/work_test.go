@@ -41,7 +41,7 @@ func TestWhatHelpersSend(t *testing.T) {
 		{"not a message", "read -r c\n" + result + "\necho hello", 1, converge.CodeProtocol, []string{`"hello"`, "not a message"}},
 		{"empty line", "read -r c\necho", 0, converge.CodeProtocol, []string{"not a message"}},
 		{"unknown field", `echo '{"progress":1}'`, 0, converge.CodeProtocol, []string{"progress"}},
-		{"both", `echo '{"result":{"id":"a[b]"},"summary":{"protocol":1}}'`, 0, converge.CodeProtocol, []string{"one of result and summary"}},
+		{"both", `echo '{"result":{"id":"a[b]"},"summary":{"protocol":1}}'`, 0, converge.CodeProtocol, []string{"one of result, summary and want"}},
 		{"two on a line", `echo '{"result":{"id":"a[b]"}} {"result":{"id":"a[b]"}}'`, 0, converge.CodeProtocol, []string{"something follows"}},
 		{"a stray line after the summary", "read -r c\n" + summary + "\n" + result + "; echo a job of a login script", 0, "", nil},
 		{"more results than items", "read -r c\n" + result + "\n" + result + "\n" + result + "\n" + summary, 2, converge.CodeProtocol, []string{"more than the 2 results"}},

@@ -27,26 +27,27 @@ func trusted(uint32) bool { return false }
 
 func ChmodBits(mode fs.FileMode) uint32 { return uint32(mode & 0o7777) }
 
-func (s *System) Lstat(path string) (Info, error)                             { return Info{}, errNotLinux }
-func (s *System) IsMountPoint(path string) (bool, error)                      { return false, errNotLinux }
-func (s *System) ReadFile(path string) ([]byte, error)                        { return nil, errNotLinux }
-func (s *System) ReadInfo(path string) ([]byte, Info, error)                  { return nil, Info{}, errNotLinux }
-func (s *System) ReadDir(path string) ([]string, error)                       { return nil, errNotLinux }
-func (s *System) WriteFile(path string, content []byte, a Attributes) error   { return errNotLinux }
-func (s *System) ReplaceFile(path string, content []byte, a Attributes) error { return errNotLinux }
-func (s *System) ReplaceFrom(path string, r io.Reader, a Attributes) error    { return errNotLinux }
-func (s *System) Open(path string) (*os.File, Info, error)                    { return nil, Info{}, errNotLinux }
-func (s *System) Sync(dir string) error                                       { return errNotLinux }
-func (s *System) SetAttributes(path string, a Attributes) error               { return errNotLinux }
-func (s *System) Mkdir(path string, a Attributes) error                       { return errNotLinux }
-func (s *System) Symlink(path, target string) error                           { return errNotLinux }
-func (s *System) Remove(path string) error                                    { return errNotLinux }
-func (s *System) RemoveAll(path string) error                                 { return errNotLinux }
-func (s *System) Extended(path string) (Extended, error)                      { return nil, errNotLinux }
-func (s *System) CreateLog(path string) (*os.File, error)                     { return nil, errNotLinux }
-func (s *System) Execute(context.Context, Command) (Output, error)            { return Output{}, errNotLinux }
-func (s *System) ResolveLinks(path string, _ bool) string                     { return path }
-func (s *System) RootID() string                                              { return "" }
+func (s *System) Lstat(path string) (Info, error)                              { return Info{}, errNotLinux }
+func (s *System) IsMountPoint(path string) (bool, error)                       { return false, errNotLinux }
+func (s *System) ReadFile(path string) ([]byte, error)                         { return nil, errNotLinux }
+func (s *System) ReadInfo(path string) ([]byte, Info, error)                   { return nil, Info{}, errNotLinux }
+func (s *System) Open(path string) (*os.File, Info, error)                     { return nil, Info{}, errNotLinux }
+func (s *System) ReadDir(path string) ([]string, error)                        { return nil, errNotLinux }
+func (s *System) WriteFile(path string, content []byte, a Attributes) error    { return errNotLinux }
+func (s *System) ReplaceFile(path string, content []byte, a Attributes) error  { return errNotLinux }
+func (s *System) ReplaceFrom(path string, r io.Reader, a Attributes) error     { return errNotLinux }
+func (s *System) ReplaceUnsynced(path string, r io.Reader, a Attributes) error { return errNotLinux }
+func (s *System) Sync(dir string) error                                        { return errNotLinux }
+func (s *System) SetAttributes(path string, a Attributes) error                { return errNotLinux }
+func (s *System) Mkdir(path string, a Attributes) error                        { return errNotLinux }
+func (s *System) Symlink(path, target string) error                            { return errNotLinux }
+func (s *System) Remove(path string) error                                     { return errNotLinux }
+func (s *System) RemoveAll(path string) error                                  { return errNotLinux }
+func (s *System) Extended(path string) (Extended, error)                       { return nil, errNotLinux }
+func (s *System) CreateLog(path string) (*os.File, error)                      { return nil, errNotLinux }
+func (s *System) Execute(context.Context, Command) (Output, error)             { return Output{}, errNotLinux }
+func (s *System) ResolveLinks(path string, _ bool) string                      { return path }
+func (s *System) RootID() string                                               { return "" }
 
 func (s *System) Lock(ctx context.Context, alone bool, who string) (*Lock, error) {
 	return nil, errNotLinux

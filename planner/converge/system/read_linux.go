@@ -124,7 +124,7 @@ func (s *System) ReadInfo(path string) ([]byte, Info, error) {
 
 // Open opens a regular file of any size for reading.
 func (s *System) Open(path string) (*os.File, Info, error) {
-	p, err := s.locate(path, false)
+	p, err := s.locate(path, true)
 	if err != nil {
 		return nil, Info{}, err
 	}

@@ -18,18 +18,22 @@ import (
 // rename, fsync of the directory. It keeps the attributes of a file that is there, extended ones too, where a is silent
 // (new file: 0644, owned by the session's user). At a link, it writes the file that the link leads to.
 func (s *System) WriteFile(path string, content []byte, a Attributes) error {
-	return s.write(path, content, nil, a, true)
+	return s.write(path, bytes.NewReader(content), a, true, true)
 }
 
 // ReplaceFile is WriteFile, except that a link at path gives way to the file.
 func (s *System) ReplaceFile(path string, content []byte, a Attributes) error {
-	return s.write(path, content, nil, a, false)
+	return s.write(path, bytes.NewReader(content), a, false, true)
 }
 
-// ReplaceFrom is ReplaceFile with a content of any size, which is read to its end. It does not wait for the disk:
-// [System.Sync] does, for many files at once.
-func (s *System) ReplaceFrom(path string, from io.Reader, a Attributes) error {
-	return s.write(path, nil, from, a, false)
+// ReplaceFrom is ReplaceFile with a content that is read while it is written. When reading fails, nothing is replaced.
+func (s *System) ReplaceFrom(path string, content io.Reader, a Attributes) error {
+	return s.write(path, content, a, false, true)
+}
+
+// ReplaceUnsynced is ReplaceFrom, except that it does not wait for the disk: [System.Sync] does, for many files at once.
+func (s *System) ReplaceUnsynced(path string, content io.Reader, a Attributes) error {
+	return s.write(path, content, a, false, false)
 }
 
 // Sync waits until all that was written to the file system with a directory is on the disk.
@@ -50,8 +54,8 @@ func (s *System) Sync(dir string) error {
 	return nil
 }
 
-// write writes content or, where that is given, what is read from from.
-func (s *System) write(path string, content []byte, from io.Reader, a Attributes, follow bool) error {
+// write writes a file. Where it lasts, it is on the disk afterwards.
+func (s *System) write(path string, content io.Reader, a Attributes, follow, lasts bool) error {
 	p, err := s.locate(path, follow)
 	if err != nil {
 		return err
@@ -69,16 +73,13 @@ func (s *System) write(path string, content []byte, from io.Reader, a Attributes
 		if a.UID != nil {
 			owner = *a.UID
 		}
-		if more, err = p.replaced(owner, content); err != nil {
+		if more, err = p.extendedOf(owner); err != nil {
 			return err
 		}
 	case !info.IsLink() || follow:
 		return p.fail("write", errors.New("is there and not a regular file"))
 	}
 	a = a.Or(Attributes{Mode: &mode, UID: &uid, GID: &gid})
-	if a.Extended == nil {
-		a.Extended = &more
-	}
 	temp, err := p.temporary()
 	if err != nil {
 		return err
@@ -89,11 +90,7 @@ func (s *System) write(path string, content []byte, from io.Reader, a Attributes
 		return p.fail("write", err)
 	}
 	f := os.NewFile(uintptr(fd), p.path)
-	if from == nil {
-		err = p.fill(f, bytes.NewReader(content), a, true)
-	} else {
-		err = p.fill(f, from, a, false)
-	}
+	err = p.fill(f, content, a, more, lasts)
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -103,21 +100,40 @@ func (s *System) write(path string, content []byte, from io.Reader, a Attributes
 	if err != nil {
 		return errors.Join(err, temp.unlink())
 	}
-	if from != nil {
+	if !lasts {
 		return nil
 	}
 	return p.sync()
 }
 
-// fill writes content and attributes, of which all are given, into a new file that is to take the name of p. Where it
-// lasts, the file is on the disk afterwards.
-func (p place) fill(f *os.File, content io.Reader, a Attributes, lasts bool) error {
+// fill writes content and attributes, of which all but the extended ones are given, into a new file that is to take the
+// name of p. Where no extended ones are given, it gets those of the regular file at p, capabilities with the same content
+// only. Where it lasts, the file is on the disk afterwards.
+func (p place) fill(f *os.File, content io.Reader, a Attributes, more Extended, lasts bool) error {
 	fd := int(f.Fd())
 	if err := p.own(fd, *a.UID, *a.GID); err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, content); err != nil {
+	var to io.Writer = f
+	sum := sha256.New()
+	capable := a.Extended == nil && more[Capability] != nil
+	if capable {
+		to = io.MultiWriter(f, sum)
+	}
+	if _, err := io.Copy(to, content); err != nil {
 		return err
+	}
+	if capable {
+		is, err := p.sum()
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(is, sum.Sum(nil)) {
+			delete(more, Capability)
+		}
+	}
+	if a.Extended == nil {
+		a.Extended = &more
 	}
 	if err := a.Extended.set(p, fd); err != nil {
 		return err
@@ -130,6 +146,20 @@ func (p place) fill(f *os.File, content io.Reader, a Attributes, lasts bool) err
 		return nil
 	}
 	return f.Sync()
+}
+
+// sum returns the SHA-256 of the file at p.
+func (p place) sum() ([]byte, error) {
+	f, _, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return nil, p.fail("read", err)
+	}
+	return sum.Sum(nil), nil
 }
 
 // own gives an open file to a user and group; -1, and what is so already, stays.

@@ -15,21 +15,6 @@ func keptAttribute(name string) bool {
 		name == "security.selinux" || name == Capability
 }
 
-// replaced reads those that go from the regular file at p to the one that replaces it with a content, if it belongs to
-// owner: the new one will, and another user's access list must not open it. Capabilities go along with the same content
-// only.
-func (p place) replaced(owner int, content []byte) (Extended, error) {
-	x, err := p.extendedOf(owner)
-	if err != nil || x[Capability] == nil {
-		return x, err
-	}
-	is, _, err := p.read()
-	if !bytes.Equal(is, content) {
-		delete(x, Capability)
-	}
-	return x, err
-}
-
 // Extended reads the access lists, the label, the capabilities and what users attached of the file or directory at a
 // path.
 func (s *System) Extended(path string) (Extended, error) {
@@ -45,6 +30,8 @@ func (s *System) Extended(path string) (Extended, error) {
 	return p.extendedOf(info.UID)
 }
 
+// extendedOf reads those of the file or directory at p, if it belongs to owner: a new file in its place will, and another
+// user's access list must not open it.
 func (p place) extendedOf(owner int) (Extended, error) {
 	fd, err := unix.Openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) {

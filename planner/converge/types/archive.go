@@ -580,7 +580,7 @@ func (o *openArchive) put(s *Session, r resource.Resource, a system.Attributes) 
 		return err
 	}
 	defer f.Close()
-	if err := s.ReplaceFrom(at, f, a); err != nil {
+	if err := s.ReplaceUnsynced(at, f, a); err != nil {
 		return err
 	}
 	return s.Sync(path.Dir(at))
@@ -711,7 +711,7 @@ func (b *archiveBefore) write(s *Session, x extracted, e entry, content io.Reade
 		defer f.Close()
 		content = f
 	}
-	return s.ReplaceFrom(b.at(x), content, a)
+	return s.ReplaceUnsynced(b.at(x), content, a)
 }
 
 // remove removes what an archive brought, but for what has a resource of its own by now, and puts back what was there

@@ -178,7 +178,7 @@ func copyArchive(s *Session, source string) error {
 		return fmt.Errorf("has %d bytes, more than the limit of %d", info.Size, int64(mostArchiveBytes))
 	}
 	private := fs.FileMode(0o600)
-	return s.ReplaceFrom(archiveAt, io.LimitReader(f, mostArchiveBytes+1), system.Attributes{Mode: &private})
+	return s.ReplaceUnsynced(archiveAt, io.LimitReader(f, mostArchiveBytes+1), system.Attributes{Mode: &private})
 }
 
 // download has a program of the node fetch a URL. curl reads all of it from its standard input, so that neither the

@@ -1,12 +1,11 @@
 package types
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -69,7 +68,7 @@ func wantedKind(r resource.Resource, kind string) string {
 		return kind
 	case ensure != filePresent:
 		return ensure
-	case kind == fileAbsent || schema.FileHasContent(r):
+	case kind == fileAbsent || hasContent(r):
 		return fileFile
 	}
 	return kind
@@ -91,15 +90,15 @@ func (fileType) Check(ctx context.Context, s *Session, r resource.Resource) ([]D
 	if kind == fileLink && p.Has("target") {
 		c.text("target", info.Target, p.String("target"))
 	}
-	if want, given, err := wantedContent(s, r, kind); err != nil {
+	if want, err := wantedContent(s, r, kind); err != nil {
 		return nil, err
-	} else if given && kind == fileFile {
-		is, err := s.ReadFile(at)
+	} else if want != nil && kind == fileFile {
+		is, _, err := s.sum(at)
 		if err != nil {
 			return nil, err
 		}
-		if !bytes.Equal(is, want) {
-			c.text("content", contentDigest(is), contentDigest(want))
+		if is != want.sum {
+			c.text("content", shortSum(is), shortSum(want.sum))
 		}
 	}
 	switch {
@@ -187,34 +186,6 @@ func (o owner) compare(c *comparison, is int) error {
 	return err
 }
 
-// wantedContent returns the content that a file should have, where kind is what is there now; given is false when any
-// will do.
-func wantedContent(s *Session, r resource.Resource, kind string) (content []byte, given bool, err error) {
-	switch {
-	case kind == fileFile && !r.Parameters.BoolOr("replace", true):
-	case r.Parameters.Has("content"):
-		return []byte(r.Parameters.String("content")), true, nil
-	case r.Parameters.Has("content_base64"):
-		content, err := base64.StdEncoding.DecodeString(r.Parameters.String("content_base64"))
-		return content, err == nil, err
-	case r.Parameters.Has("source"):
-		sources := r.Parameters.Strings("source")
-		for i, source := range sources { // the first that is there
-			content, err := s.ReadFile(source)
-			if err == nil {
-				return content, true, nil
-			}
-			if i == len(sources)-1 || !errors.Is(err, fs.ErrNotExist) {
-				return nil, false, fmt.Errorf("source: %w", err)
-			}
-		}
-	}
-	return nil, false, nil
-}
-
-// contentDigest stands for a content in a difference, in Puppet's form.
-func contentDigest(content []byte) string { return "{sha256}" + resource.SHA256(content)[:8] }
-
 func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) error {
 	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
@@ -244,7 +215,7 @@ func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 		}
 		a.Mode = &mode
 	}
-	want, given, err := wantedContent(s, r, kind)
+	want, err := wantedContent(s, r, kind)
 	if err != nil {
 		return err
 	}
@@ -276,33 +247,35 @@ func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 		}
 		return applyBelow(ctx, s, r, a)
 	}
-	if kind == fileFile && !given {
+	if want == nil && kind == fileFile {
 		return s.SetAttributes(at, a)
 	}
-	if given {
-		if err := validate(ctx, s, r, at, want); err != nil {
-			return err
-		}
+	if want == nil {
+		want = contentOf(nil)
 	}
-	if kind == fileFile {
-		is, err := s.ReadFile(at)
-		if err == nil && !bytes.Equal(is, want) {
-			err = copyBeside(s, r)
+	replace := func(content io.Reader) error {
+		if kind == fileFile {
+			is, _, err := s.sum(at)
+			if err == nil && is != want.sum {
+				err = copyBeside(s, r)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
+		return s.ReplaceFrom(at, content, a)
 	}
-	return s.ReplaceFile(at, want, a)
+	if r.Parameters.Has("validate_cmd") {
+		return validated(ctx, s, r, at, want, replace)
+	}
+	return want.read(ctx, replace)
 }
 
-// validate runs the command that says whether a content is valid, when the resource has one, on a file beside the one
-// at a path.
-func validate(ctx context.Context, s *Session, r resource.Resource, at string, content []byte) (err error) {
+// validated runs the command that says whether a content is valid, on a file beside the one at a path, and calls replace
+// with the content when it is.
+func validated(ctx context.Context, s *Session, r resource.Resource, at string, want *content,
+	replace func(io.Reader) error) (err error) {
 	words := r.Parameters.Strings("validate_cmd")
-	if len(words) == 0 {
-		return nil
-	}
 	candidate := path.Join(path.Dir(at), "."+path.Base(at)+".slipway-check")
 	special := func(c rune) bool {
 		return c < utf8.RuneSelf && !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("/._-+@:,=", c)
@@ -318,7 +291,10 @@ func validate(ctx context.Context, s *Session, r resource.Resource, at string, c
 		argv = []string{"/bin/sh", "-c", argv[0]}
 	}
 	private := fs.FileMode(0o600)
-	if err := s.ReplaceFile(candidate, content, system.Attributes{Mode: &private}); err != nil {
+	write := func(content io.Reader) error {
+		return s.ReplaceFrom(candidate, content, system.Attributes{Mode: &private})
+	}
+	if err := want.read(ctx, write); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Remove(candidate)) }()
@@ -329,7 +305,17 @@ func validate(ctx context.Context, s *Session, r resource.Resource, at string, c
 	if err = commandError(r, strings.Join(words, " "), out, err); err != nil {
 		return fmt.Errorf("validate_cmd: %w", err)
 	}
-	return nil
+	if want.sent { // it is not sent twice
+		written, err := s.contentAt(candidate)
+		if err == nil && written.sum != want.sum {
+			err = fmt.Errorf("validate_cmd: it has changed the file that it was to check")
+		}
+		if err != nil {
+			return err
+		}
+		want = written
+	}
+	return want.read(ctx, replace)
 }
 
 // applyDirectory makes a directory, where kind is what is there now, or sets its attributes.

@@ -19,17 +19,18 @@ func copyBeside(s *Session, r resource.Resource) error {
 	if _, _, err := lookBeside(s, r); err != nil {
 		return err
 	}
-	content, info, err := s.ReadInfo(at)
+	content, info, err := s.Open(at)
 	if err != nil {
 		return err
 	}
+	defer content.Close()
 	x, err := s.Extended(at)
 	if err != nil {
 		return err
 	}
 	delete(x, system.Capability)
 	mode := info.Mode.Perm()
-	err = s.ReplaceFile(beside, content, system.Attributes{Mode: &mode, UID: &info.UID, GID: &info.GID, Extended: &x})
+	err = s.ReplaceFrom(beside, content, system.Attributes{Mode: &mode, UID: &info.UID, GID: &info.GID, Extended: &x})
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}

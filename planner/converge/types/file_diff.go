@@ -2,7 +2,9 @@ package types
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -24,7 +26,7 @@ const (
 
 // Diff shows how the content of a file differs, when any user of the node may read it, now and as it is wanted. Nobody
 // can say of a content whether it is secret; that others are kept from reading it does.
-func (fileType) Diff(s *Session, r resource.Resource) (string, error) {
+func (fileType) Diff(ctx context.Context, s *Session, r resource.Resource) (string, error) {
 	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
 	if err != nil || kind != fileFile || wantedKind(r, kind) != fileFile || info.Size > diffTextLimit {
@@ -34,15 +36,20 @@ func (fileType) Diff(s *Session, r resource.Resource) (string, error) {
 	if err != nil || !open {
 		return "", err
 	}
-	want, given, err := wantedContent(s, r, kind)
-	if err != nil || !given {
+	want, err := wantedContent(s, r, kind)
+	if err != nil || want == nil || want.sent || want.size > diffTextLimit {
 		return "", err
 	}
 	is, err := s.ReadFile(at)
 	if err != nil {
 		return "", err
 	}
-	return textDiff(is, want), nil
+	var should bytes.Buffer
+	err = want.read(ctx, func(content io.Reader) error {
+		_, err := should.ReadFrom(content)
+		return err
+	})
+	return textDiff(is, should.Bytes()), err
 }
 
 // openToAll reports whether every user of the node may read a file, in its mode and in the one that is wanted.

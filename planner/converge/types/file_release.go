@@ -78,11 +78,14 @@ func (fileType) release(
 func (b fileBefore) former(s *Session, kind string, returning resource.Parameters) (system.Attributes, error) {
 	returning["ensure"] = b.Kind
 	if b.Kind == fileFile {
-		content, kept, err := s.kept(b.Kept)
+		content, kept, err := s.openKept(b.Kept)
+		if err == nil {
+			err = content.Close()
+		}
 		if err != nil {
 			return system.Attributes{}, fmt.Errorf("what was in %s before: %w", b.Path, err)
 		}
-		if returning["content"] = string(content); kind != fileFile || b.Gone {
+		if returning[returningKept] = b.Kept; kind != fileFile || b.Gone {
 			return kept, nil
 		}
 	} else if kind != b.Kind || b.Gone {
@@ -103,8 +106,11 @@ func (b fileBefore) made(s *Session, r resource.Resource, kind string) bool {
 	if kind == fileLink {
 		return b.says("target")
 	}
-	content, err := s.ReadFile(b.Path)
-	return kind == fileFile && err == nil && b.Wrote != "" && contentDigest(content) == b.Wrote
+	if kind != fileFile || b.Wrote == "" {
+		return false
+	}
+	sum, _, err := s.sum(b.Path)
+	return err == nil && shortSum(sum) == b.Wrote
 }
 
 // attributesOfNew returns those of b.attributes as a new file or directory gets them.

@@ -14,7 +14,7 @@ import (
 func (fileType) Shares(s *Session, r resource.Resource) (Shared, error) {
 	kind, info, err := look(s, schema.FilePath(r))
 	p := r.Parameters
-	if err != nil || info.Inode == "" || wantedKind(r, kind) != kind || schema.FileHasContent(r) {
+	if err != nil || info.Inode == "" || wantedKind(r, kind) != kind || hasContent(r) {
 		return Shared{}, err
 	}
 	shared := Shared{info.Inode, map[string]string{}}

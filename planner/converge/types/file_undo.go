@@ -88,8 +88,11 @@ func (b *fileBefore) is(kind string, info system.Info) {
 
 // writes notes what r writes into a file that was not there before. An error is one of Apply, too.
 func (b *fileBefore) writes(s *Session, r resource.Resource) {
-	if content, given, err := wantedContent(s, r, b.Kind); err == nil && given && b.Kind == fileAbsent {
-		b.Wrote = contentDigest(content)
+	if b.Kind != fileAbsent {
+		return
+	}
+	if want, err := wantedContent(s, r, b.Kind); err == nil && want != nil {
+		b.Wrote = shortSum(want.sum)
 	}
 }
 
@@ -177,10 +180,11 @@ func (b *fileBefore) keep(s *Session, backup bool) (err error) {
 		b.Stays = true
 		return nil
 	}
-	content, info, err := s.ReadInfo(b.Path)
+	content, info, err := s.Open(b.Path)
 	if err != nil {
 		return err
 	}
+	defer content.Close()
 	mode := fs.FileMode(system.ChmodBits(info.Mode))
 	a := b.attributes().Or(system.Attributes{Mode: &mode, UID: &info.UID, GID: &info.GID})
 	b.Kept, err = s.keep(b.Path, content, uint32(*a.Mode), *a.UID, *a.GID)
@@ -294,10 +298,11 @@ func (b fileBefore) undoFile(s *Session, kind string) error {
 	case b.Kept == "":
 		return nil // it was not to be kept
 	}
-	content, kept, err := s.kept(b.Kept)
+	content, kept, err := s.openKept(b.Kept)
 	if err != nil {
 		return copyGone(err, b.Path)
 	}
+	defer content.Close()
 	a := b.attributes()
 	x, err := b.extended(s, kind)
 	if err != nil {
@@ -307,7 +312,7 @@ func (b fileBefore) undoFile(s *Session, kind string) error {
 	if kind != fileFile || b.Gone { // else those that slipway did not change stay as others left them
 		a = a.Or(kept)
 	}
-	return s.ReplaceFile(b.Path, content, a)
+	return s.ReplaceFrom(b.Path, content, a)
 }
 
 // extended returns the extended attributes of what comes back, where kind is what is there now. Those that slipway did

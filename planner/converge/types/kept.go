@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strconv"
 	"strings"
@@ -22,10 +23,11 @@ import (
 // and the extended attributes of the file, which the copy must not have; Restore puts it back with both. A copy that no
 // ledger entry names any more is dropped.
 func (s *Session) Keep(path string) (name string, x system.Extended, err error) {
-	content, info, err := s.ReadInfo(path)
+	content, info, err := s.Open(path)
 	if err != nil {
 		return "", nil, err
 	}
+	defer content.Close()
 	if x, err = s.Extended(path); err != nil {
 		return "", nil, err
 	}
@@ -35,10 +37,10 @@ func (s *Session) Keep(path string) (name string, x system.Extended, err error) 
 
 // keepText keeps a text that is not in a file of its own, under a name of the caller's choice.
 func (s *Session) keepText(what, text string) (name string, err error) {
-	return s.keep(what, []byte(text), 0o600, 0, 0)
+	return s.keep(what, strings.NewReader(text), 0o600, 0, 0)
 }
 
-func (s *Session) keep(what string, content []byte, mode uint32, uid, gid int) (name string, err error) {
+func (s *Session) keep(what string, content io.Reader, mode uint32, uid, gid int) (name string, err error) {
 	if _, err := s.MakeHome(); err != nil {
 		return "", err
 	}
@@ -52,7 +54,7 @@ func (s *Session) keep(what string, content []byte, mode uint32, uid, gid int) (
 	sum := sha256.Sum256([]byte(whose))
 	name = fmt.Sprintf("%s-%04o-%d-%d", hex.EncodeToString(sum[:12]), mode, uid, gid)
 	secret := fs.FileMode(0o600)
-	if err := s.ReplaceFile(system.BackupPath+"/"+name, content, system.Attributes{Mode: &secret}); err != nil {
+	if err := s.ReplaceFrom(system.BackupPath+"/"+name, content, system.Attributes{Mode: &secret}); err != nil {
 		return "", fmt.Errorf("keep a copy of %s: %w", what, err)
 	}
 	return name, nil
@@ -61,24 +63,36 @@ func (s *Session) keep(what string, content []byte, mode uint32, uid, gid int) (
 // Restore puts a kept file back at path, with the attributes it had. A link at path gives way to it. Without extended
 // ones, as ledgers of earlier versions have it, those of a file that is there stay.
 func (s *Session) Restore(name, path string, x system.Extended) error {
-	content, a, err := s.kept(name)
+	content, a, err := s.openKept(name)
 	if err != nil {
 		return fmt.Errorf("restore %s: the copy of what was there before: %w", path, err)
 	}
+	defer content.Close()
 	if x != nil {
 		a.Extended = &x
 	}
-	return s.ReplaceFile(path, content, a)
+	return s.ReplaceFrom(path, content, a)
 }
 
 // kept returns a kept file's content, and the attributes that it had.
 func (s *Session) kept(name string) ([]byte, system.Attributes, error) {
+	f, a, err := s.openKept(name)
+	if err != nil {
+		return nil, a, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(f)
+	return content, a, err
+}
+
+// openKept opens a kept file, likewise.
+func (s *Session) openKept(name string) (io.ReadCloser, system.Attributes, error) {
 	a, err := keptAttributes(name)
 	if err != nil {
 		return nil, a, err
 	}
-	content, err := s.ReadFile(system.BackupPath + "/" + name)
-	return content, a, err
+	f, _, err := s.Open(system.BackupPath + "/" + name)
+	return f, a, err
 }
 
 var errKeptName = errors.New("is not the name of a kept file")

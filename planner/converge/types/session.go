@@ -16,7 +16,8 @@ type Session struct {
 	Wanted   []resource.Resource  // what the manifest wants, without what is only looked at
 	Named    map[ledger.Key]bool  // all that the manifest names, whatever it does with it
 
-	archive *openArchive // that was fetched for the resource that is applied
+	Contents Contents     // nil: the controller sends none
+	archive  *openArchive // that was fetched for the resource that is applied
 
 	// Image names the image that is taken, so that it has kept copies of its own; empty when none is.
 	Image string

@@ -122,7 +122,7 @@ type Differ interface {
 	// Diff shows how the text on the node differs from that of r, as a unified diff of a few lines. It is empty where
 	// there is nothing to show, or where it may be secret. It is called after Check found differences, never for a
 	// sensitive resource.
-	Diff(s *Session, r resource.Resource) (string, error)
+	Diff(ctx context.Context, s *Session, r resource.Resource) (string, error)
 }
 
 // Refresher is implemented by types that act when another resource notifies them (service: restart; exec: run).
