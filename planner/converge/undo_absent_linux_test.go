@@ -2,6 +2,7 @@ package converge
 
 import (
 	"context"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,9 +25,12 @@ func absentNode(t *testing.T) *types.Session {
 		"/etc/hosts": "", "/etc/fstab": "", "/proc/self/mountinfo": "", "/var/spool/cron/crontabs/root": "", "/d/a.ini": "",
 		"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/README": "", "/mnt/README": "", "/usr/share/zoneinfo/UTC": "TZif",
 		"/d/a.tar": tarOf(t, member{name: "x", content: "x"}), "/proc/sys/kernel/hostname": "node\n", "/sys/module/README": "", "/proc/sys/kernel/osrelease": "6\n",
-		"/var/lib/dpkg/status": dpkgStanza, "/usr/bin/apt-get": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
+		"/var/lib/dpkg/status": dpkgStanza, "/usr/bin/apt-get": "", "/usr/bin/git": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
 	} {
 		onDisk(t, s, file, content)
+	}
+	if err := s.SetAttributes("/usr/bin/git", system.Attributes{Mode: pointer[fs.FileMode](0o755)}); err != nil {
+		t.Fatal(err)
 	}
 	shadow := s.Commands
 	s.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
@@ -42,6 +46,11 @@ func absentNode(t *testing.T) *types.Session {
 			if err := os.Remove(filepath.Join(s.Root, "/sys/module/dummy")); err != nil {
 				t.Fatal(err)
 			}
+		case strings.HasPrefix(line, "/usr/bin/git -C /d/clone clone"):
+			onDisk(t, s, "/d/clone/.git/index", "")
+		case strings.HasPrefix(line, "/usr/bin/git -C /d/clone config"):
+			return prints("https://x/y\n"), nil
+		case c.Argv[0] == "/usr/bin/git":
 		case c.Argv[0] == "apt-cache":
 			return prints("jq:\n  Candidate: 1\n"), nil
 		case strings.HasPrefix(line, "apt-get"+aptOptions+" install"):
@@ -101,6 +110,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"yum":       {"yum_repository", "a", resource.Parameters{"baseurl": "file:///x"}, "/etc/yum.repos.d", "-"},
 		"parameter": {"sysctl", "net.x", resource.Parameters{"value": "2"}, "/etc/sysctl.d", "-"},
 		"archive":   {"archive", "a", resource.Parameters{"source": "/d/a.tar", "extract": true, "extract_path": "/d/out"}, "/d/out", "-"},
+		"clone":     {"vcsrepo", "/d/clone", resource.Parameters{"source": "https://x/y"}, "/d/clone", "-"},
 		"time zone": {"timezone", "UTC", resource.Parameters{}, "/etc/localtime", "-"},
 		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", dpkgStanza},
 		"service":   {"service", "web", resource.Parameters{"enable": true}, "/run/unit-gone", ""},

@@ -38,7 +38,7 @@ func neededUnlessAbsent(r resource.Resource, parameter string) []invalid.Error {
 func Types() map[string]resource.Schema {
 	return byType(AptRepository(), Archive(), Cron(), Exec(), File(), FileLine(), Group(), Host(), Hostname(),
 		IniSetting(), KernelModule(), Mount(), Package(), Service(), SSHAuthorizedKey(), Sysctl(), SystemdUnit(), Timezone(),
-		User(), YumRepository())
+		User(), Vcsrepo(), YumRepository())
 }
 
 // Actions returns the schema of every action by name: the types that remote tasks are made of. Nobody writes them as

@@ -20,7 +20,7 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		if i, ok := c.file(r.Parameters.String("target")); ok {
 			target = i
 		}
-		return append(c.archivesAbove(p), collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
+		return append(c.broughtAbove(p), collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
 			c.group(r.Parameters.String("group")))...)
 	},
 	"user": func(c *nodeTasks, r resource.Resource) []int {
@@ -83,6 +83,15 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		all := func(resource.Resource) bool { return true }
 		return append(c.ofType("apt_repository", all), c.ofType("yum_repository", all)...)
 	},
+	"vcsrepo": func(c *nodeTasks, r resource.Resource) []int {
+		p := filePath(r)
+		found := collect(c.account("package", "git"), c.user(r, "user"), c.user(r, "owner"),
+			c.group(r.Parameters.String("group")), c.fileOrDirectoryOf(p), c.mountOf(p))
+		if source := r.Parameters.String("source"); path.IsAbs(source) {
+			found = append(found, collect(c.fileOrDirectoryOf(source), c.mountOf(source))...)
+		}
+		return found
+	},
 	"yum_repository": func(c *nodeTasks, r resource.Resource) []int {
 		return collect(c.fileOrDirectoryOf(schema.YumRepoFile(r)))
 	},
@@ -133,12 +142,15 @@ func (c *nodeTasks) ofType(typ string, is func(resource.Resource) bool) (found [
 	return found
 }
 
-// archivesAbove returns the archives that are extracted into a directory above a path.
-func (c *nodeTasks) archivesAbove(p string) []int {
-	return c.ofType("archive", func(of resource.Resource) bool {
+// broughtAbove returns the archives and clones that bring what is in a directory above a path.
+func (c *nodeTasks) broughtAbove(p string) []int {
+	archives := c.ofType("archive", func(of resource.Resource) bool {
 		into := of.Parameters.String("extract_path")
 		return into != "" && strings.HasPrefix(p, into+"/")
 	})
+	return append(archives, c.ofType("vcsrepo", func(of resource.Resource) bool {
+		return strings.HasPrefix(p, filePath(of)+"/")
+	})...)
 }
 
 // fileWith returns the file that the resource is a part of.

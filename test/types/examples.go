@@ -113,6 +113,12 @@ user = {
   app = { gid = "app", groups = ["adm"], home = "/srv/app", managehome = true, shell = "/usr/sbin/nologin", system = true }
 }
 `,
+	"vcsrepo": `vcsrepo = {
+  "/srv/app" = { source = "https://git.example.com/app.git", revision = "v1.4.2", user = "app" }
+}
+user    = { app = { system = true, home = "/var/lib/app", managehome = true } }
+package = { git = {} }
+`,
 	"yum_repository": `yum_repository = {
   example = { descr = "Example", baseurl = "https://rpm.example.com/el9/$basearch", gpgcheck = true, gpgkey = "https://rpm.example.com/key.asc" }
 }

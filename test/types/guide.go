@@ -53,6 +53,7 @@ in between, but for what the last column names. From then on the parameter is le
 | ` + "`mount`" + ` | ` + "`fstype`" + `, ` + "`options`" + `, ` + "`dump`" + `, ` + "`pass`" + `, and with ` + "`ensure = \"present\"`" + ` whether it is mounted | the defaults of fstab | |
 | ` + "`package`" + ` | ` + "`mark`" + ` | not held | the version: ` + "`installed`" + ` says that any will do; a hold that was lifted returns when the resource is removed |
 | ` + "`archive`" + ` | ` + "`user`" + `, ` + "`group`" + ` | those of the session | what ` + "`creates`" + ` kept from being extracted |
+| ` + "`vcsrepo`" + ` | | | ` + "`revision`" + `, ` + "`user`" + `, ` + "`owner`" + ` and ` + "`group`" + `: what is there stays until the resource is removed |
 | ` + "`cron`" + `, ` + "`sysctl`" + `, ` + "`apt_repository`" + `, ` + "`yum_repository`" + `, ` + "`systemd_unit`" + `, ` + "`hostname`" + `, ` + "`kernel_module`" + `, ` + "`timezone`" + `, ` + "`ini_setting`" + `, ` + "`file_line`" + `, ` + "`exec`" + ` | their defaults count, so there is nothing to return | | |
 
 ## One object under two names
@@ -79,6 +80,7 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `hostname` + "`" + ` | any two titles: a node has one name | |
 | ` + "`" + `timezone` + "`" + ` | any two titles: a node has one time zone | |
 | ` + "`" + `archive` + "`" + ` | two titles with one ` + "`" + `path` + "`" + `; several may have one ` + "`" + `extract_path` + "`" + ` | a file that two archives have; links in the directories of the path |
+| ` + "`" + `vcsrepo` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` | links in the directories of the path |
 | ` + "`" + `exec` + "`" + ` | never: the same command may run twice | |
 
 A resource that gets another title, or writes its path or name another way, and looks after the same object as before takes that over: nothing is undone
@@ -217,6 +219,13 @@ or when it does not have its checksum. Files keep the permissions of the archive
 - A file of the archive with a ` + "`file`" + ` resource of its own is left to that. Such a resource comes after the archive without naming it.
 - A ` + "`service`" + ` that is to restart with a new archive names it in ` + "`subscribe`" + `.
 - ` + "`xz`" + ` and ` + "`zstd`" + ` need the program of that name on the node, a URL needs ` + "`curl`" + ` or ` + "`wget`" + `. Nothing runs through a shell.
+
+`,
+	"vcsrepo": `- Nobody is asked for a password, and none is in an argument list: a URL with one is an error. git runs without a shell and takes https, http, ssh and git, and paths where ` + "`source`" + ` is one.
+- A plan asks the server with ` + "`ensure = \"latest\"`" + ` only; else all that it compares is on the node.
+- Changes of files that the repository has, and submodules at another commit, are named as drift and dropped by the apply. Where the clone was there before slipway that is an error, unless ` + "`force`" + ` or ` + "`keep_local_changes`" + ` says what is meant. Files that the repository does not have are left alone.
+- Removing the resource removes what git brought, and leaves files that the repository does not have. A clone that was there before returns to its source, branch and commit.
+- ` + "`purge`" + ` of a ` + "`file`" + ` above a clone leaves the clone alone. Files of a clone with a ` + "`file`" + ` resource of their own come after it; they are changes, so give ` + "`keep_local_changes = true`" + `.
 
 `,
 	"package": `Packages of a node that nothing makes wait for each other are installed by one call of the package manager, also when other resources come in between; when it fails, each is tried by itself, so that the error is that of the

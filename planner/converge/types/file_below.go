@@ -37,7 +37,7 @@ func lookBelow(ctx context.Context, s *Session, r resource.Resource) ([]below, e
 		return nil, err
 	}
 	w := belowWalk{
-		Session: s, resource: r, managed: s.managed(), purge: p.Bool("purge"), force: p.Bool("force"),
+		Session: s, resource: r, managed: s.managed(), clones: s.clones(), purge: p.Bool("purge"), force: p.Bool("force"),
 		deepest: int(p.IntOr("recurselimit", mostBelow)), real: s.ResolveLinks(at, false),
 	}
 	_, err := w.directory(ctx, at, 1)
@@ -49,6 +49,7 @@ type belowWalk struct {
 	resource     resource.Resource
 	real         string // the path of the directory, without links
 	managed      map[string]bool
+	clones       map[string]bool // of git: what is in them is theirs
 	purge, force bool
 	deepest      int
 	found        []below
@@ -93,6 +94,9 @@ func (w *belowWalk) one(ctx context.Context, dir, name string, depth int) (goes 
 	if mounted, err := w.IsMountPoint(at); mounted || err != nil {
 		return false, err
 	}
+	if w.clones[w.real+strings.TrimPrefix(at, schema.FilePath(w.resource))] {
+		return false, nil
+	}
 	alone, kept := w.managed[w.real+strings.TrimPrefix(at, schema.FilePath(w.resource))]
 	w.found = append(w.found, below{path: at, kind: kind, info: info, alone: alone})
 	i := len(w.found) - 1
@@ -109,6 +113,25 @@ func (w *belowWalk) one(ctx context.Context, dir, name string, depth int) (goes 
 	}
 	w.found[i].goes = goes
 	return goes, nil
+}
+
+// clones returns the paths of clones that resources of any site look after.
+func (s *Session) clones() map[string]bool {
+	paths := map[string]bool{}
+	for _, r := range s.Wanted {
+		if r.Type == "vcsrepo" {
+			paths[s.ResolveLinks(schema.FilePath(r), false)] = true
+		}
+	}
+	if s.Ledger == nil {
+		return paths
+	}
+	for _, e := range s.Ledger.Entries {
+		if e.Type == "vcsrepo" {
+			paths[s.ResolveLinks(e.Paths()[0], false)] = true
+		}
+	}
+	return paths
 }
 
 // managed returns the paths that resources of any site look after: true, and the directories above them: false.

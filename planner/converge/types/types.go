@@ -21,5 +21,6 @@ var configuration = map[string]Type{
 	"systemd_unit":       filesType{name: "systemd_unit"},
 	"timezone":           timezoneType{},
 	"user":               userType{},
+	"vcsrepo":            vcsType{},
 	"yum_repository":     filesType{name: "yum_repository"},
 }
