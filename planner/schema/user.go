@@ -46,6 +46,8 @@ func User() resource.Schema {
 				Description: "Days that must pass between two changes of the password, up to 99999; -1 is no limit."},
 			{Name: "password_warn_days", Kind: resource.Integer, Check: checkDays,
 				Description: "Days before the password must be changed in which the user is warned, up to 99999; -1 is no warning."},
+			{Name: "purge_ssh_keys", Kind: resource.StringList, Scalars: true, Check: checkPurgedKeys,
+				Description: "true: remove the public keys in .ssh/authorized_keys of the user's home directory that no `ssh_authorized_key` of any site manages, by their comments; or the paths of the files in which to do so, absolute or below `~/` or `%h/`, the home directory. Other lines stay. The keys that were there before return when the resource is removed. Default: false."},
 			{Name: "system", Kind: resource.Bool,
 				Description: "Take the id from the range for the system when the user is made. Default: false."},
 		},
@@ -104,6 +106,47 @@ func checkExpiry(v any) error {
 	text, _ := v.(string)
 	_, err := ExpiryDay(text)
 	return err
+}
+
+func checkPurgedKeys(v any) error {
+	files, _ := v.([]string)
+	if len(files) == 1 && (files[0] == "true" || files[0] == "false") {
+		return nil
+	}
+	for i, file := range files {
+		if file = belowHome(file, "/home"); !strings.HasPrefix(file, "/") {
+			return fmt.Errorf("%q must be true, false, or the paths of files, absolute or below ~/ or %%h/", files[i])
+		}
+		if err := CheckAbsolute(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// belowHome puts a home directory in the place of ~ or %h in front of a path.
+func belowHome(file, home string) string {
+	for _, stands := range []string{"~/", "%h/"} {
+		if below, ok := strings.CutPrefix(file, stands); ok {
+			return home + "/" + below
+		}
+	}
+	return file
+}
+
+// PurgedKeyFiles returns the files of which r, a user with a home directory, purges the keys.
+func PurgedKeyFiles(r resource.Resource, home string) []string {
+	files := r.Parameters.Strings("purge_ssh_keys")
+	switch {
+	case len(files) == 1 && files[0] == "true":
+		return []string{home + KeysBelowHome}
+	case len(files) == 1 && files[0] == "false":
+		return nil
+	}
+	for i, file := range files {
+		files[i] = belowHome(file, home)
+	}
+	return files
 }
 
 func checkDays(v any) error {

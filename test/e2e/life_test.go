@@ -22,16 +22,16 @@ resource "slipway_service" "everything" {
       "/etc/hello"                    = { ensure = "directory", mode = "0750" }
       "/etc/hello/link"               = { target = "/etc/hostname" }
       "/srv/scratch"                  = { ensure = "directory", mode = "0755" }
-      "/etc/issue"                    = { content = "greetings\n" }
+      "/etc/issue"                    = { content = "greetings\n", backup = ".bak" }
       "/srv/hello.tar.gz"             = { content_base64 = "H4sIAAAAAAAC/+3RMQ6CQBAF0Kk9hRcgLgT1PBYbICGQIN7fxcrYa0J8r/mTP8UU0+dxnKv61C05r8PUxRek4tKmVxafuW3f5tLX6dqc45jiBx739baU8/Gf+u3/hwAAAAAAAAAAAGBnnphdt+gAKAAA" }
     }
     service     = { nginx = { ensure = "running", enable = true, subscribe = ["file[/etc/nginx/conf.d/status.conf]"] } }
     group       = { crew = { gid = 2001 } }
-    user        = { pilot = { uid = 2001, gid = "crew", home = "/home/pilot", managehome = true, shell = "/bin/sh", comment = "Pilot" } }
+    user        = { pilot = { uid = 2001, gid = "crew", home = "/home/pilot", managehome = true, shell = "/bin/sh", comment = "Pilot", purge_ssh_keys = true } }
     cron        = { sweep = { command = "/bin/true", user = "pilot", minute = ["*/5"], require = ["user[pilot]"] } }
     mount       = { "/srv/scratch" = { device = "none", fstype = "tmpfs", options = "size=1m,mode=0755" } }
     sysctl      = { "net.ipv4.conf.all.log_martians" = { value = "1" } }
-    host        = { db = { ip = "192.0.2.7", host_aliases = ["db.example"] } }
+    host        = { db = { ip = { template = "$${facts.os.family == \"Debian\" ? \"192.0.2.7\" : \"192.0.2.8\"}" }, host_aliases = ["db.example"] } }
     ini_setting = { answer = { path = "/etc/answer.ini", section = "deep", setting = "thought", value = "42" } }
     ssh_authorized_key = { "pilot@home" = { user = "pilot", type = "ed25519", key = "AAAAC3NzaC1lZDI1NTE5AAAAIGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh", options = ["restrict"] } }
     apt_repository = { again = { location = "file:/srv/apt", release = "./", allow_unsigned = true } }
@@ -42,7 +42,7 @@ resource "slipway_service" "everything" {
     }
     archive     = { hello = { source = "/srv/hello.tar.gz", checksum = "8380b5c1c6566e825178d4a756b8cfb4417ecf8cd9eb33f8a9f20ec25dc0bf51", extract = true, extract_path = "/srv/hello", strip_components = 1, user = "pilot" } }
     timezone    = { "Pacific/Auckland" = {} }
-    exec        = { "echo done >/home/pilot/mark" = { creates = "/home/pilot/mark", user = "pilot", cwd = "/home/pilot" } }
+    exec        = { "echo done >/home/pilot/mark" = { creates = "/home/pilot/mark", unless = [["test", "-e", "/home/pilot/mark"]], user = "pilot", cwd = "/home/pilot" } }
   }
 }
 `
@@ -55,7 +55,7 @@ var tampering = map[string]string{
 	"file[/etc/hello/link]":                  "ln -sf /etc/passwd /etc/hello/link",
 	"service[nginx]":                         "systemctl stop nginx",
 	"group[crew]":                            "groupmod -g 2002 crew",
-	"user[pilot]":                            "usermod -c Copilot pilot",
+	"user[pilot]":                            "usermod -c Copilot pilot; sed s/pilot@home/intruder/ /home/pilot/.ssh/authorized_keys | tee -a /home/pilot/.ssh/authorized_keys",
 	"cron[sweep]":                            "crontab -r -u pilot",
 	"mount[/srv/scratch]":                    "umount /srv/scratch",
 	"sysctl[net.ipv4.conf.all.log_martians]": "sysctl -q -w net.ipv4.conf.all.log_martians=0",

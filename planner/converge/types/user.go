@@ -45,7 +45,8 @@ func (userType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 	if !there {
 		return nil, nil
 	}
-	return compareUser(u, groups, r.Parameters), nil
+	keys, err := compareKeys(s, r)
+	return append(compareUser(u, groups, r.Parameters), keys...), wrapUser(name, err)
 }
 
 // compareUser returns how a user that is there differs. A group that is not there yet is a difference: it may come in
@@ -171,7 +172,10 @@ func (userType) apply(ctx context.Context, s *Session, r resource.Resource) erro
 			return err
 		}
 	}
-	return setAge(ctx, s, name, p)
+	if err := setAge(ctx, s, name, p); err != nil {
+		return err
+	}
+	return purgeKeys(s, r)
 }
 
 // missingGroups returns an error that names the groups that must be there and are not.

@@ -44,6 +44,8 @@ type userBefore struct {
 	Inclusive bool     `json:"inclusive,omitempty"`
 	// Moves says that the content of the home directory moves with it.
 	Moves bool `json:"moves,omitempty"`
+	// Keys are those of authorized_keys that purge_ssh_keys takes away, by file.
+	Keys []entries `json:"keys,omitempty"`
 	// Private is the group of the user's name, which userdel takes along with the user.
 	Private *groupBefore `json:"private,omitempty"`
 	// MakesHome lists the home directories that come with the user, none when it was there or is not slipway's to manage.
@@ -70,6 +72,9 @@ var userAttributes = append([]string{"uid", "gid", "groups", "comment", "home", 
 
 func (userType) capture(_ context.Context, s *Session, r resource.Resource) (*userBefore, error) {
 	b, err := captureUser(s, r)
+	if err == nil {
+		err = b.keepKeys(s, r)
+	}
 	return &b, wrapUser(b.Name, err)
 }
 
@@ -122,6 +127,9 @@ func (userType) now(_ context.Context, s *Session, _ string, b *userBefore) (*us
 	if !n.Existed {
 		n.Want, n.MakesHome = true, b.MakesHome
 	}
+	if err == nil {
+		n.Keys, err = b.keysNow(s)
+	}
 	return &n, wrapUser(b.Name, err)
 }
 
@@ -142,6 +150,9 @@ func (userType) widen(_ context.Context, s *Session, r resource.Resource, b *use
 	}
 	if err == nil && there && !b.Existed {
 		err = b.followHome(s, r.Parameters, u)
+	}
+	if err == nil {
+		err = b.keepKeys(s, r)
 	}
 	return wrapUser(b.Name, err)
 }

@@ -17,7 +17,7 @@ func (userType) there(_ context.Context, s *Session, _ string, b *userBefore) (b
 }
 
 func (userType) undo(ctx context.Context, s *Session, _ string, b *userBefore) error {
-	return wrapUser(b.Name, undoUser(ctx, s, *b))
+	return wrapUser(b.Name, alsoGone(undoUser(ctx, s, *b), b.undoKeys(s)))
 }
 
 // undoUser deletes a user that slipway made, and gives one that was there before what it had, or itself, back. The
