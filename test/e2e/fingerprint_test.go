@@ -10,20 +10,25 @@ import (
 )
 
 // look lists everything about a node that destroying a site must leave as it was: every path with its attributes, the content of every file
-// (below /usr, where dpkg keeps the times of the files in its packages, size and time stand for it), packages and whether someone
+// (below /usr, where package managers keep the times of the files in its packages, size and time stand for it), packages and whether someone
 // asked for them, users and groups, units, what is mounted, kernel parameters of its own network, who listens. What is left out is
 // the system's own: logs, clocks, caches, seeds, the copies that passwd and ucf make of their files, temporary files and units of sessions, targets that were reached, and the indexes that are made from all the rest.
 const look = `
 set -efo pipefail
 cd /
-own='( -path ./var/log/* -type f -o -path ./var/cache/* -o -path ./var/lib/apt/lists/* -o -path ./var/lib/apt/extended_states -o -path ./etc/*- -type f -o -path ./var/lib/ucf/*.[0-9] -o -path ./var/lib/dpkg/*-old -o -path ./var/lib/systemd/random-seed -o -path ./tmp/* -o -path ./var/tmp/systemd-private-* )'
+own='( -path ./var/log/* -type f -o -path ./var/cache/* -o -path ./var/lib/apt/lists/* -o -path ./var/lib/apt/extended_states -o -path ./etc/*- -type f -o -path ./var/lib/ucf/*.[0-9] -o -path ./var/lib/dpkg/*-old -o -path ./var/lib/rpm/* -o -path ./var/lib/dnf/* -o -path ./var/lib/systemd/random-seed -o -path ./tmp/* -o -path ./var/tmp/systemd-private-* )'
 find . -xdev $own -prune -o -path ./usr/* -type f -printf 'path %p %y %m %U %G %s %T@\n' -o -printf 'path %p %y %m %U %G %l\n'
 index='( -path ./var/lib/dpkg/status -o -path ./var/lib/dpkg/available -o -path ./etc/ld.so.cache )'
 find . -xdev \( -path ./usr -o $own -o $index \) -prune -o -type f -exec sha256sum {} +
 find /run /tmp -xdev \( -path /run/systemd -o -path /run/user -o -path /run/udev -o -path /run/log -o -path /run/host -o -path /tmp/systemd-private-* -o -path /run/adduser -o -path /run/sudo/ts* \) -prune -o -printf 'path %p %y %m %U %G\n' 2>/dev/null || true
+if command -v dnf >/dev/null; then
+rpm -qa --queryformat 'package %{NAME} %{VERSION}\n'
+dnf -q history userinstalled | sed 's/^/manual /'
+else
 dpkg-query -W -f 'package ${Package} ${Version} ${db:Status-Abbrev} ${Conffiles}\n'
 apt-mark showmanual | sed 's/^/manual /'
 apt-mark showhold | sed 's/^/hold /'
+fi
 getent passwd | sed 's/^/user /'
 getent group | sed 's/^/group /'
 if [ -d /run/systemd/system ]; then

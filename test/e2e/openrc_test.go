@@ -20,11 +20,7 @@ pidfile=/run/$RC_SVCNAME.pid
 func openrcNode(t *testing.T) lab.Node {
 	t.Helper()
 	n := nodes.Take(t, 1)[0]
-	t.Cleanup(func() { n.Wipe(t) })
-	n.On(t, `apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq openrc sysvinit-core >/dev/null 2>&1 &&
-sed -i /getty/d /etc/inittab && dpkg-divert --quiet --rename --add /usr/lib/systemd/systemd`) // the lab boots it where it is there
-	n.Fail(t, "off")
-	n.Heal(t)
+	n.Become(t, "openrc")
 	until(t, n, "OpenRC has started everything", "grep -qsx default /run/openrc/softlevel")
 	if got := n.On(t, "cat /proc/1/comm; rc-service ssh status"); !strings.HasPrefix(got, "init\n") {
 		t.Fatalf("process 1 is %s", got)

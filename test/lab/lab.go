@@ -21,6 +21,8 @@ type Lab struct {
 	Nodes int    // node1 to nodeN
 	// Packages that the nodes can install besides those of the lab script. They are fetched, with what they depend on.
 	Packages []string
+	// Kinds of nodes that [Node.Become] makes, of those of the lab script. What they have is made before the tests begin.
+	Kinds []string
 	// Parallel is how many tests that call t.Parallel run at once, unless -parallel says otherwise; 0 is the default of
 	// go test. Tests wait for nodes more than they compute, so it may well be more than the machine has processors.
 	Parallel int
@@ -66,6 +68,12 @@ func (l Lab) runInside() (status int) {
 	if len(l.Packages) > 0 {
 		if err := l.Run(append([]string{"pkg"}, l.Packages...)...); err != nil {
 			fmt.Println("the lab's packages cannot be fetched:", err)
+			return 1
+		}
+	}
+	if len(l.Kinds) > 0 {
+		if err := l.Run(append([]string{"build"}, l.Kinds...)...); err != nil {
+			fmt.Println("the lab's kinds of nodes cannot be made:", err)
 			return 1
 		}
 	}

@@ -45,3 +45,10 @@ func (n Node) Wipe(t testing.TB) {
 	t.Helper()
 	n.Lab.Must(t, "wipe", n.Name)
 }
+
+// Become reinstalls the node as one of a kind that the lab has, and as it was when the test ends.
+func (n Node) Become(t testing.TB, kind string) {
+	t.Helper()
+	t.Cleanup(func() { n.Wipe(t) })
+	n.Lab.Must(t, "wipe", n.Name, kind)
+}
