@@ -203,12 +203,12 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 	)
 	setUp := func(t *testing.T) (*types.Session, *recorder) {
 		r := &recorder{answers: map[string]system.Output{
-			"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n"), info: prints("Return-Code    : ** Aborted **\n"),
+			"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n"), info: prints("End rpmdb      :  **\n"),
 		}}
 		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
 		i := Item{Resource: resource.Resource{Type: "package", Title: "other"}, Digest: "d"}
 		interrupted(t, s, i, `{"name":"other","provider":"dnf","install":true,"present":false}`)
-		r.effects = map[string]func(){redo: func() { r.answers[info] = prints("Return-Code    : Success\n") }}
+		r.effects = map[string]func(){redo: func() { r.answers[info] = prints("End rpmdb      : 3b72\n") }}
 		return s, r
 	}
 	t.Run("undo", func(t *testing.T) {

@@ -92,7 +92,7 @@ func YumRepository() resource.Schema {
 		ensureParameter("the repository"),
 		{Name: "descr", Kind: resource.String, Check: checkOneLine, Description: "Its name for people. Default: the title."},
 		{Name: "key", Kind: resource.String, Check: checkPublicKey,
-			Description: "The repository's public key, the armored text that begins with `-----BEGIN PGP PUBLIC KEY BLOCK-----`. It is put into /etc/pki/rpm-gpg, in place of `gpgkey`."},
+			Description: "The repository's public key, the armored text that begins with `-----BEGIN PGP PUBLIC KEY BLOCK-----`. It is put into /etc/pki/rpm-gpg, in place of `gpgkey`. dnf imports it with the first package of the repository, and rpm keeps it when the repository goes."},
 	}
 	parameters = append(parameters, yumSettings...)
 	return resource.Schema{

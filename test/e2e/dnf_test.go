@@ -78,7 +78,7 @@ func TestPackagesOfDnf(t *testing.T) {
 
 	t.Log("a version that came to the repository since dnf looked")
 	const index = "rm -rf /srv/rpm/lab/repodata && createrepo_c -q /srv/rpm/lab"
-	n.On(t, "mv /srv/rpm/lab/lab-tool-2.0* /srv && "+index+" && dnf -q makecache --refresh && mv /srv/lab-tool* /srv/rpm/lab && "+index)
+	n.On(t, "cp -a /srv/rpm/lab/repodata /srv/repodata && mv /srv/rpm/lab/lab-tool-2.0* /srv && "+index+" && dnf -q makecache --refresh && mv /srv/lab-tool* /srv/rpm/lab && "+index)
 	w.write("main.tf", site(`      lab-tool = { ensure = "2.0"`+lean))
 	w.must(w.apply(), 0)
 	n.On(t, "lab-tool | grep -qx 2.0")
@@ -89,11 +89,12 @@ func TestPackagesOfDnf(t *testing.T) {
       lab-broken = {}
       lab-nothing = {}`))
 	w.must(w.apply(), 1, `package "lab-broken": dnf ended with status 1: Error in PREIN scriptlet in rpm package lab-broken`,
-		`package "lab-nothing": dnf ended with status 1: Error: Unable to find a match: lab-nothing`)
+		`package "lab-nothing": dnf ended with status 1: Unable to find a match: lab-nothing`)
 	if got := installed(t, n); got != "lab-daemon-1.0 lab-extra-1.0 lab-lib-3.0 lab-tool-2.0" {
 		t.Errorf("installed beside what failed: %s", got)
 	}
 	w.must(w.destroy(), 0)
+	n.On(t, "rm -r /srv/rpm/lab/repodata && mv /srv/repodata /srv/rpm/lab")
 	assertUntouched(t, before, n)
 }
 
@@ -112,7 +113,7 @@ func TestRepositoryOfDnf(t *testing.T) {
 `)
 	}
 	w := newWorkspace(t, site(""))
-	w.must(w.apply(), 1, `package "lab-signed": dnf ended with status 1: `, "GPG")
+	w.must(w.apply(), 1, `package "lab-signed": dnf ended with status 1: packages must be signed, and there is no key for the repository [signed]`)
 	w.write("main.tf", site(fmt.Sprintf(", key = %q", other)))
 	w.must(w.apply(), 1, `package "lab-signed": dnf ended with status 1: `, "GPG")
 	w.write("main.tf", site(fmt.Sprintf(", key = %q", key)))
@@ -126,6 +127,7 @@ func TestRepositoryOfDnf(t *testing.T) {
 	assertDrift(t, w, "drift.tfplan", n.Name+" yum_repository[signed]")
 	w.must(w.apply(), 0)
 	w.must(w.destroy(), 0)
+	n.On(t, "rpm -e --allmatches gpg-pubkey") // what dnf imported stays
 	assertUntouched(t, before, n)
 }
 
@@ -156,5 +158,6 @@ func TestDnfIsCutOff(t *testing.T) {
 		}
 	}
 	w.must(w.destroy(), 0)
+	n.On(t, "rm -f /var/tmp/rpm-tmp.* /tmp/tmp*") // what rpm and dnf left when they were killed
 	assertUntouched(t, before, n)
 }

@@ -164,10 +164,14 @@ func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) erro
 		if verb != "remove" {
 			args = append(args, wants[0].installOptions()...)
 		}
-		return mustRun(ctx, s, dnfCommand(append(append(args, "--"), packages...)...))
+		return d.run(ctx, s, args, packages)
 	}
-	errs := []error{run("remove", remove), run("install", append(install, pinned...)), run("upgrade", upgrade)}
-	// install does not go back to an older version.
+	removed, installed := run("remove", remove), run("install", append(install, pinned...))
+	errs := []error{removed, installed, run("upgrade", upgrade)}
+	if installed != nil {
+		return errors.Join(errs...)
+	}
+	// install does not go back to an older version everywhere.
 	for _, w := range wants {
 		state, err := d.state(ctx, s, w.name)
 		if err != nil {
@@ -181,9 +185,27 @@ func (d dnf) transact(ctx context.Context, s *Session, wants []packageWant) erro
 	return errors.Join(errs...)
 }
 
-// finish repeats the last transaction when that was cut off: dnf then does what was not done, and corrects why each
-// package is there.
-func (dnf) finish(ctx context.Context, s *Session) (was string, err error) {
+// staleIndex lists what dnf prints when its index, which it keeps for two days, does not have what is wanted, or has
+// what is no longer in the repository.
+var staleIndex = []string{"Unable to find a match", "No match for argument", "Error downloading packages",
+	"incorrect checksum"}
+
+// run changes packages, and tries it once more with a new index where the old one may be the reason of the failure.
+func (dnf) run(ctx context.Context, s *Session, args, packages []string) error {
+	command := func(more ...string) system.Command {
+		return dnfCommand(slices.Concat(args, more, []string{"--"}, packages)...)
+	}
+	err := mustRun(ctx, s, command())
+	stale := func(text string) bool { return strings.Contains(err.Error(), text) }
+	if err != nil && ctx.Err() == nil && slices.ContainsFunc(staleIndex, stale) {
+		err = mustRun(ctx, s, command("--refresh"))
+	}
+	return err
+}
+
+// finish repeats the last transaction when that was cut off: dnf then does what was not done. Of the packages that are
+// there already it has forgotten why, so those that came along are marked as such.
+func (d dnf) finish(ctx context.Context, s *Session) (was string, err error) {
 	info, err := ask(ctx, s, dnfCommand("history", "info", "last"))
 	if err != nil {
 		return "", err
@@ -191,21 +213,52 @@ func (dnf) finish(ctx context.Context, s *Session) (was string, err error) {
 	if info.Status != 0 || !cutOff(string(info.Stdout)) { // there is no history yet
 		return "", nil
 	}
-	return "the last transaction of dnf", mustRun(ctx, s, dnfCommand("history", "redo", "last"))
+	err = mustRun(ctx, s, dnfCommand("history", "redo", "last"))
+	if along := cameAlong(s, string(info.Stdout)); err == nil && len(along) > 0 {
+		err = mustRun(ctx, s, dnfCommand(append([]string{"mark", "remove", "--"}, along...)...))
+	}
+	return "the last transaction of dnf", err
 }
 
-// cutOff reports whether a transaction was started and did not end, in the words of dnf 4 and of dnf 5.
+// cutOff reports whether a transaction was started and did not end: dnf 4 does not know what was installed at its end,
+// dnf 5 says so.
 func cutOff(info string) bool {
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(line, ":")
 		switch strings.TrimSpace(name) {
-		case "Return-Code":
-			return strings.Contains(value, "Aborted")
+		case "End rpmdb":
+			return strings.Trim(value, "* \n") == ""
 		case "Status":
 			return strings.TrimSpace(value) == "Started"
 		}
 	}
 	return false
+}
+
+// cameAlong lists the packages that a transaction of dnf 4 installed and no resource in the ledger installs. It prints
+// lines of `** Install name-epoch:version-release.arch repository`.
+func cameAlong(s *Session, info string) (names []string) {
+	if s.Ledger == nil {
+		return nil
+	}
+	wanted := map[string]bool{}
+	for _, e := range s.Ledger.Entries {
+		if b, err := decode[*packageBefore](e.Before); e.Type == "package" && err == nil && b.Install {
+			wanted[b.Name] = true
+		}
+	}
+	for line := range strings.Lines(info) {
+		f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "**"))
+		if len(f) != 3 || f[0] != "Install" {
+			continue
+		}
+		parts := strings.Split(f[1], "-")
+		name := strings.Join(parts[:max(len(parts)-2, 0)], "-")
+		if arch := f[1][strings.LastIndexByte(f[1], '.')+1:]; name != "" && !wanted[name] && !wanted[name+"."+arch] {
+			names = append(names, name+"."+arch)
+		}
+	}
+	return names
 }
 
 func (d dnf) undo(ctx context.Context, s *Session, b packageBefore) error {
@@ -216,10 +269,10 @@ func (d dnf) undo(ctx context.Context, s *Session, b packageBefore) error {
 	switch {
 	case b.Present && !b.Install && !state.there():
 		// The former version, or if the repositories do not have it any more, the one that they have.
-		if mustRun(ctx, s, dnfCommand("install", "--", b.Name+"-"+b.Version)) == nil {
+		if d.run(ctx, s, []string{"install"}, []string{b.Name + "-" + b.Version}) == nil {
 			return nil
 		}
-		return mustRun(ctx, s, dnfCommand("install", "--", b.Name))
+		return d.run(ctx, s, []string{"install"}, []string{b.Name})
 	case b.Present || !b.Install || !state.there():
 		return nil
 	}

@@ -145,7 +145,11 @@ func TestToolErrorShowsNoArguments(t *testing.T) {
 		"":                          "tool ended with status 4: it printed nothing",
 		"one\ntwo\n\n":              "tool ended with status 4: two",
 		"E: a\nnoise\nE: b\nmore\n": "tool ended with status 4: a; b",
-		"E: Sub-process x\n":        "tool ended with status 4: Sub-process x",
+		"Error in PREIN scriptlet in rpm package lab-broken\nError: Transaction failed\n\nFailed:\n  lab-broken-1.0-1.noarch\n": "tool ended with status 4: Error in PREIN scriptlet in rpm package lab-broken; Transaction failed",
+		"Error: Unable to find a match: x\n": "tool ended with status 4: Unable to find a match: x",
+		"Error: \n Problem: conflicting requests\n  - nothing provides lab-lib needed by lab-tool-2.0-1.noarch\n":                                   "tool ended with status 4: Problem: conflicting requests; - nothing provides lab-lib needed by lab-tool-2.0-1.noarch",
+		"You have enabled checking of packages via GPG keys. This is a good thing.\nProblem repository: [signed]\nbaseurl: file:///x\nusername: \n": "tool ended with status 4: packages must be signed, and there is no key for the repository [signed]",
+		"E: Sub-process x\n": "tool ended with status 4: Sub-process x",
 		"Setting up bp (1) ...\nno licence server\ndpkg: error processing package bp (--configure):\n" +
 			" installed bp package post-installation script subprocess returned error exit status 7\nSetting up tree ...\nE: Sub-process x\n": "tool ended with status 4: dpkg: error processing package bp (--configure): " +
 			"installed bp package post-installation script subprocess returned error exit status 7: no licence server",

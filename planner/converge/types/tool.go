@@ -28,10 +28,12 @@ func ask(ctx context.Context, s *Session, c system.Command) (system.Output, erro
 	return s.Run(ctx, c)
 }
 
-// toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt, dpkg and apk
-// mark as errors, with the reasons that follow them, or else the last line. It never shows arguments or standard input.
+// toolError describes a tool that ended with a status other than 0 by what it said: the lines that apt, dpkg, apk and
+// dnf mark as errors, with the reasons that follow them, or else the last line. It never shows arguments or standard
+// input.
 func toolError(c system.Command, out system.Output) error {
 	const dpkgFailed, unmet = "dpkg: error processing ", "The following packages have unmet dependencies:"
+	const dnfError, noKey = "Error:", "Problem repository: "
 	var said []string
 	last, script, above := "it printed nothing", "", "" // above is what the indented lines that follow explain
 	for line := range strings.Lines(out.Combined) {
@@ -59,6 +61,16 @@ func toolError(c system.Command, out system.Output) error {
 			// Why is said.
 		case marked, strings.HasPrefix(line, "dpkg: error"), strings.HasPrefix(line, "ERROR: "):
 			said = append(said, text)
+		case strings.HasPrefix(line, noKey):
+			said = append(said, "packages must be signed, and there is no key for the repository "+line[len(noKey):])
+		case indented && above == dnfError, strings.HasPrefix(line, "Public key for "),
+			strings.HasPrefix(line, "No match for argument: "):
+			said = append(said, line)
+		case strings.HasPrefix(line, dnfError), strings.HasPrefix(line, "Error in "):
+			if text = strings.TrimPrefix(strings.TrimPrefix(line, dnfError), " "); text != "" {
+				said = append(said, text)
+			}
+			above = dnfError
 		case line == unmet:
 			above = unmet
 		default:
