@@ -103,15 +103,27 @@ func TestGuardOfSSH(t *testing.T) {
 		w.must(w.apply(), 1, "the node put it back", "within 2m0s")
 		assertPutBack(t, w, n, "no new connection confirmed it within 2m0s")
 	})
-	for name, reboots := range map[string]bool{"the controller is killed": false, "and the node restarts": true} {
+	// rebooting restarts the node twenty seconds after a guard is armed.
+	const rebooting = `sh -c "until test -e /var/lib/slipway/guard.json; do sleep 1; done; sleep 20; reboot"`
+	for name, tt := range map[string]struct {
+		restart string
+		openrc  bool
+	}{
+		"the controller is killed":            {},
+		"and the node restarts":               {restart: "systemd-run -q " + rebooting},
+		"and the node, with OpenRC, restarts": {restart: "setsid " + rebooting + " </dev/null >/dev/null 2>&1 &", openrc: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := nodes.Take(t, 1)[0]
-			w := guardedSSH(t, fmt.Sprintf("guard-killed-%t", reboots), n, sshService)
+			if tt.openrc {
+				becomeOpenRC(t, n)
+			}
+			w := guardedSSH(t, fmt.Sprintf("guard-killed-%t-%t", tt.restart != "", tt.openrc), n, sshService)
 			defer w.mustDestroy()
 			n.On(t, "touch /run/before-restart")
-			if reboots {
-				n.On(t, `systemd-run -q sh -c "until test -e /var/lib/slipway/guard.json; do sleep 1; done; sleep 20; reboot"`)
+			if tt.restart != "" {
+				n.On(t, tt.restart)
 			}
 			w.set("content", sshdClosed)
 			p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
@@ -121,7 +133,7 @@ func TestGuardOfSSH(t *testing.T) {
 			p.wait()
 			await(t, "no provider is left", func() bool { return len(w.processes(t)) == 0 })
 			awaitSSH(t, n)
-			if restarted := n.Command("test -e /run/before-restart").Run() != nil; restarted != reboots {
+			if restarted := n.Command("test -e /run/before-restart").Run() != nil; restarted != (tt.restart != "") {
 				t.Errorf("restarted %t", restarted)
 			}
 			assertPutBack(t, w, n, "no new connection confirmed it within 2m0s")

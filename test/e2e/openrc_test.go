@@ -16,16 +16,22 @@ command_background=yes
 pidfile=/run/$RC_SVCNAME.pid
 `
 
-// openrcNode takes a node and has it run OpenRC in place of systemd, for the time of the test.
+// openrcNode takes a node that OpenRC runs in place of systemd, for the time of the test.
 func openrcNode(t *testing.T) lab.Node {
 	t.Helper()
 	n := nodes.Take(t, 1)[0]
+	becomeOpenRC(t, n)
+	return n
+}
+
+// becomeOpenRC has a node run OpenRC, for the time of the test.
+func becomeOpenRC(t *testing.T, n lab.Node) {
+	t.Helper()
 	n.Become(t, "openrc")
 	until(t, n, "OpenRC has started everything", "grep -qsx default /run/openrc/softlevel")
 	if got := n.On(t, "cat /proc/1/comm; rc-service ssh status"); !strings.HasPrefix(got, "init\n") {
 		t.Fatalf("process 1 is %s", got)
 	}
-	return n
 }
 
 // TestServicesOfOpenRC manages services on a node that OpenRC runs. A service lives on after the session that started it, and
