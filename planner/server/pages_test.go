@@ -396,3 +396,28 @@ func started(t *testing.T) (journal.Location, *journal.Writer) {
 	}
 	return at, w
 }
+
+// The pages of a node and of a task call the phase as the grid does, not by a number.
+func TestPhasesHaveNames(t *testing.T) {
+	t.Parallel()
+	h, w := planned(t, "", 1)
+	check := journal.Event{Kind: journal.TaskFinished, Group: "web", Node: "node-0000", Action: "health check", Status: "unchanged"}
+	if err := w.Record(t.Context(), journal.Event{Kind: journal.TaskFinished, Group: "web", Phase: 2, Node: "node-0000",
+		Resource: "file[/etc/motd]", Action: "update", Status: "changed"}, check); err != nil {
+		t.Fatal(err)
+	}
+	_, _, tasks := ask(t, h, "/v1/runs/run-1/tasks")
+	for i, name := range []string{"node", "health check"} {
+		_, node := look(t, h, "/runs/run-1/nodes/node-0000")
+		if !strings.Contains(node, "<tr><td>"+name+"</td>") {
+			t.Errorf("the page of the node does not name the phase %s:\n%s", name, node)
+		}
+		of, _ := tasks["tasks"].([]any)[i].(map[string]any)
+		if _, page := look(t, h, fmt.Sprint("/runs/run-1/tasks/", of["seq"])); !strings.Contains(page, "<dt>Phase</dt><dd>"+name+"</dd>") {
+			t.Errorf("the page of the task does not name the phase %s:\n%s", name, page)
+		}
+	}
+	if err := w.Finish(t.Context(), "failed", ""); err != nil {
+		t.Fatal(err)
+	}
+}
