@@ -113,12 +113,16 @@ func liveNode(q query, seen int64) sender {
 
 func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
 	n, p := nodeOf(q), newPicture()
+	phases := map[int64]string{} // of tasks, by their numbers
 	for e, err := range store.Each(ctx, run.ID, 0) {
 		if err != nil {
 			return nil, err
 		}
 		p.fold(e)
 		n.add(e)
+		if e.Node == n.node && (e.Kind == journal.TaskStarted || e.Kind == journal.TaskFinished) {
+			phases[e.Seq] = p.columnOf(e)
+		}
 	}
 	p.over = p.over || run.Status != journal.Running
 	r := p.rows[n.node]
@@ -126,7 +130,7 @@ func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q quer
 		return nil, notFound("the run %q has no node %q", run.ID, q.text["node"])
 	}
 	return page{"node", "Node " + r.Title(), about(run, "", map[string]any{"Row": r, "Cells": p.Cells(r), "Node": r.Title(), "Seq": p.Seq,
-		"Columns": p.Columns(), "Tasks": n.tasks, "Notes": n.notes})}, nil
+		"Columns": p.Columns(), "Phases": phases, "Tasks": n.tasks, "Notes": n.notes})}, nil
 }
 
 // taskPage shows a task: its end, or what it printed so far.
@@ -154,9 +158,19 @@ func taskPage(ctx context.Context, store *journal.Store, run journal.Run, q quer
 	if len(n.tasks) == 0 {
 		return nil, notFound("the run %q has no task %d", run.ID, seq)
 	}
+	p := newPicture()
+	for e, err := range store.Each(ctx, run.ID, 0, journal.RunStarted, journal.Planned) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Seq > seq { // another pass
+			break
+		}
+		p.fold(e)
+	}
 	t, node := n.tasks[0], ""
 	if t.Kind == journal.TaskStarted { // it runs: the page follows its node
 		node = (&journal.NodeHistory{Node: t.Node}).Title()
 	}
-	return page{"task", "Task " + t.Resource, about(run, "", map[string]any{"Task": t, "Node": node, "Seq": seen})}, nil
+	return page{"task", "Task " + t.Resource, about(run, "", map[string]any{"Task": t, "Phase": p.columnOf(t), "Node": node, "Seq": seen})}, nil
 }

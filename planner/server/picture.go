@@ -157,13 +157,7 @@ func (p *picture) plan(e journal.Recorded) {
 }
 
 func (p *picture) task(e journal.Recorded) {
-	column := ""
-	if e.Action == string(task.HealthCheck) {
-		column = p.named(e.Action)
-	} else {
-		column = p.column(e.Phase)
-	}
-	c := p.row(e.Node, e.Group).cell(column)
+	c := p.row(e.Node, e.Group).cell(p.columnOf(e))
 	switch {
 	case e.Kind == journal.TaskStarted:
 		c.started++
@@ -179,6 +173,14 @@ func (p *picture) task(e journal.Recorded) {
 	if e.Node == "" { // the nodes of its group wait for it
 		p.touch(func(r *row) bool { return r.Group == e.Group })
 	}
+}
+
+// columnOf returns the column of a task.
+func (p *picture) columnOf(e journal.Recorded) string {
+	if e.Action == string(task.HealthCheck) {
+		return p.named(e.Action)
+	}
+	return p.column(e.Phase)
 }
 
 // column returns the column of a phase.
