@@ -124,7 +124,7 @@ func (r alike) String() string {
 
 // account prints how a run went.
 func (p *printer) account(a *account) {
-	p.printf("run %s: %s of site %s: %s\n", a.ID, a.Operation, a.Site, a.State())
+	p.printf("run %s: %s of site %s: %s\n", a.ID, a.Operation, a.Site, a.State)
 	p.printf("started %s, took %s, by %s\n", a.Started.Local().Format(time.DateTime), duration(a.Run), a.Owner)
 	for _, w := range waitsOf(a.Held) {
 		p.printf("%s\n", w)

@@ -18,7 +18,7 @@ import (
 // writeReportMarkdown writes a report for a merge request or a ticket.
 func writeReportMarkdown(out io.Writer, a *account) error {
 	p, f := &printer{w: out}, asMarkdown
-	p.printf("# Run of site %s: %s\n\n", f.escape(a.Site), f.escape(a.State()))
+	p.printf("# Run of site %s: %s\n\n", f.escape(a.Site), f.escape(a.State))
 	p.printf("%s, started %s, took %s, by %s. %s.\n", f.escape(a.Operation), a.Started.UTC().Format(time.RFC3339),
 		duration(a.Run), f.escape(a.Owner), a.counts())
 	for _, w := range waitsOf(a.Held) {

@@ -31,7 +31,7 @@ func newRuns(j *journalFlags) *cobra.Command {
 			if held[i], err = server.HeldOf(cmd.Context(), store, r); err != nil {
 				return err
 			}
-			rows[i] = []string{r.ID, r.Operation, held[i].State(), r.Started.Local().Format(time.DateTime), duration(r),
+			rows[i] = []string{r.ID, r.Operation, held[i].State, r.Started.Local().Format(time.DateTime), duration(r),
 				strconv.Itoa(len(r.Steps))}
 		}
 		return show(cmd, *output, held, func(p *printer) {

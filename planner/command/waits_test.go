@@ -67,10 +67,11 @@ func TestRunsAndReportSayWhatARunWaitsFor(t *testing.T) {
 		}
 	}
 	var listed []struct {
+		State string `json:"state"`
 		Holds []struct{ Why, Group, Text string } `json:"holds"`
 	}
 	if out, err := run(t, "runs", "--output", "json", "--journal-directory", dir); err != nil || json.Unmarshal([]byte(out), &listed) != nil ||
-		len(listed) != 1 || len(listed[0].Holds) != 1 || listed[0].Holds[0].Why != "window" || listed[0].Holds[0].Text != closed {
+		len(listed) != 1 || listed[0].State != "running" || len(listed[0].Holds) != 1 || listed[0].Holds[0].Why != "window" || listed[0].Holds[0].Text != closed {
 		t.Errorf("runs as JSON lack the maintenance window, error %v:\n%s", err, out)
 	}
 	opened := journal.Event{Kind: journal.Note, Group: "db", Message: "the maintenance window is closed until 2020-03-28T22:00:00Z"}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -77,51 +78,65 @@ func (h holds) at(now time.Time) holds {
 // Held is a run with what it waits for.
 type Held struct {
 	journal.Run
+	// State is the status of the run, and of one at work what people want to know: that it is paused, or that nothing of
+	// it goes on before a batch is approved or a maintenance window opens ("waiting").
+	State string `json:"state"`
 	Holds []Hold `json:"holds"`
-	waits bool   // all groups that have started and not finished
 }
 
-// State is the status of the run, and of one at work what people want to know: that it is paused, or that nothing of it
-// goes on before a batch is approved or a maintenance window opens.
-func (h Held) State() string {
+// holding is what a run waits for after the events that were added. The zero value is that of a run without events.
+type holding struct {
+	holds
+	working map[string]bool // groups that have started and not finished; "": what is in no group
+}
+
+// add adds the next event of the run.
+func (h *holding) add(e journal.Recorded) {
+	if h.holds = h.after(e); h.working == nil || e.Kind == journal.RunStarted {
+		h.working = map[string]bool{}
+	}
 	switch {
-	case slices.ContainsFunc(h.Holds, func(o Hold) bool { return o.Why == heldByPerson }):
-		return "paused"
-	case h.waits:
-		return "waiting"
+	case e.Kind == journal.PhaseStarted, e.Kind == journal.Decided && e.Action == journal.Approve:
+		h.working[e.Group] = true
+	case e.Kind == journal.GroupFinished, e.Kind == journal.PhaseFinished && e.Group == "":
+		delete(h.working, e.Group)
 	}
-	return h.Status
 }
 
-// HeldOf returns a run of a journal with its holds now; none when it has ended.
-func HeldOf(ctx context.Context, store *journal.Store, r journal.Run) (Held, error) {
-	out := Held{Run: r, Holds: []Hold{}}
+// of returns the run with what it waits for now; nothing when it has ended.
+func (h *holding) of(r journal.Run) Held {
+	out := Held{r, r.Status, holds{}}
 	if r.Status != journal.Running {
-		return out, nil
+		return out
 	}
-	var all holds
-	working := map[string]bool{}
+	out.Holds = h.at(time.Now())
+	goesOn := maps.Clone(h.working)
+	for _, o := range out.Holds {
+		delete(goesOn, o.Group)
+	}
+	switch {
+	case slices.ContainsFunc(out.Holds, func(o Hold) bool { return o.Why == heldByPerson }):
+		out.State = "paused"
+	case len(out.Holds) > 0 && len(goesOn) == 0:
+		out.State = "waiting"
+	}
+	return out
+}
+
+// HeldOf returns a run of a journal with what it waits for now; nothing when it has ended.
+func HeldOf(ctx context.Context, store *journal.Store, r journal.Run) (Held, error) {
+	var h holding
+	if r.Status != journal.Running {
+		return h.of(r), nil
+	}
 	for e, err := range store.Each(ctx, r.ID, 0, journal.RunStarted, journal.Paused, journal.Decided, journal.Note,
 		journal.PhaseStarted, journal.PhaseFinished, journal.GroupFinished) {
 		if err != nil {
-			return out, err
+			return Held{}, err
 		}
-		all = all.after(e)
-		switch {
-		case e.Kind == journal.RunStarted:
-			clear(working)
-		case e.Kind == journal.PhaseStarted, e.Kind == journal.Decided && e.Action == journal.Approve:
-			working[e.Group] = true
-		case e.Kind == journal.GroupFinished, e.Kind == journal.PhaseFinished && e.Group == "":
-			delete(working, e.Group)
-		}
+		h.add(e)
 	}
-	out.Holds = all.at(time.Now())
-	for _, h := range out.Holds {
-		delete(working, h.Group)
-	}
-	out.waits = len(out.Holds) > 0 && len(working) == 0
-	return out, nil
+	return h.of(r), nil
 }
 
 func oneRun(ctx context.Context, store *journal.Store, r journal.Run, _ query) (any, error) {

@@ -84,6 +84,9 @@ func TestWhatARunWaitsFor(t *testing.T) {
 		_, _, sites := ask(t, h, "/v1/sites")
 		inList, _ := list["runs"].([]any)[0].(map[string]any)
 		last, _ := sites["sites"].([]any)[0].(map[string]any)["last_run"].(map[string]any)
+		if answer["state"] != step.state || inList["state"] != step.state || last["state"] != step.state {
+			t.Errorf("step %d: the state is %v, in /v1/runs %v, in /v1/sites %v, want %s", i, answer["state"], inList["state"], last["state"], step.state)
+		}
 		if want := fmt.Sprint(holds); fmt.Sprint(inList["holds"]) != want || fmt.Sprint(last["holds"]) != want {
 			t.Errorf("step %d: /v1/runs has %v, /v1/sites %v, want %s", i, inList["holds"], last["holds"], want)
 		}

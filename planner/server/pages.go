@@ -164,7 +164,7 @@ func runPage(ctx context.Context, store *journal.Store, run journal.Run, q query
 	if err != nil {
 		return nil, err
 	}
-	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Failures": failures,
+	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Held": p.held.of(run), "Failures": failures,
 		"Rows": p.sorted(q.number["failed"] == 1, q.text["q"]), "Failed": q.number["failed"] == 1, "Search": q.text["q"]})}, nil
 }
 

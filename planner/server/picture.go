@@ -32,7 +32,7 @@ type picture struct {
 	dirty   map[*row]bool
 	sent    map[string]shown // cells as the page has them
 	over    bool
-	held    holds
+	held    holding
 	expired int // how many of held had ended by the clock when that was looked at last
 
 	progress journal.Progress
@@ -78,7 +78,8 @@ func newPicture() *picture {
 // fold takes the next events of the run.
 func (p *picture) fold(events ...journal.Recorded) {
 	for _, e := range events {
-		p.Seq, p.held = e.Seq, p.held.after(e)
+		p.Seq = e.Seq
+		p.held.add(e)
 		p.progress.Add(e.Event)
 		if e.Group != "" && e.Kind != journal.Planned {
 			g := p.group(e.Group)
@@ -464,7 +465,7 @@ func (p *picture) Size() string {
 // opened reports whether a maintenance window has opened since the last call.
 func (p *picture) opened() bool {
 	before := p.expired
-	p.expired = len(p.held) - len(p.held.at(time.Now()))
+	p.expired = len(p.held.holds) - len(p.held.at(time.Now()))
 	return p.expired > before
 }
 

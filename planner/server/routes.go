@@ -234,16 +234,17 @@ func (s *server) ofRun(f func(context.Context, *journal.Store, journal.Run, quer
 func (s *server) ofPage(f func(context.Context, *journal.Store, journal.Run, query) (any, error)) func(context.Context,
 	query) (any, error) {
 	return s.ofRun(func(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
-		h, err := HeldOf(ctx, store, run)
-		if err != nil {
-			return nil, err
-		}
 		answer, err := f(ctx, store, run, q)
-		if p, is := answer.(page); is {
-			if data, is := p.Data.(map[string]any); is {
-				data["State"], data["Holds"] = h.State(), h.Holds
-			}
+		p, _ := answer.(page)
+		data, is := p.Data.(map[string]any)
+		if err != nil || !is {
+			return answer, err
 		}
+		held, known := data["Held"].(Held)
+		if !known {
+			held, err = HeldOf(ctx, store, run)
+		}
+		data["State"], data["Holds"] = held.State, held.Holds
 		return answer, err
 	})
 }
