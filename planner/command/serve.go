@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -65,6 +66,7 @@ func newServe(j *journalFlags) *cobra.Command {
 		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "serving http://%s/%s\n", l.Addr(), proof); err != nil {
 			return errors.Join(err, l.Close())
 		}
+		debug.SetGCPercent(50) // pages of large runs are short-lived: rather collect more often than keep their memory
 		return server.Serve(cmd.Context(), l, server.Options{Journals: journals, Token: token, People: people})
 	}
 	return cmd

@@ -101,7 +101,7 @@ type page struct {
 
 // write shows a page. Texts are shown without what acts on the text around them, whoever wrote them.
 func (p page) write(w http.ResponseWriter, status int) {
-	var out bytes.Buffer
+	var out strings.Builder // the page of a large run has a few MiB, so it is not copied
 	if err := pageTemplates.ExecuteTemplate(&out, p.template, p); err != nil {
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return
