@@ -113,8 +113,8 @@ func TestEndsOfShortSessionsComeWithSteps(t *testing.T) {
 	})
 }
 
-// TestSessionsThatEndTogetherComeWithOneStep checks that a step waits for more ends as long as they come: a step costs the
-// server more than a session that waits for it.
+// TestSessionsThatEndTogetherComeWithOneStep checks that a step waits for more ends as long as they come: a step costs
+// the server more than a session that waits for it.
 func TestSessionsThatEndTogetherComeWithOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const parallel, rounds = 10, 12
