@@ -141,6 +141,43 @@ func TestSessionsThatEndTogetherComeWithOneStep(t *testing.T) {
 	})
 }
 
+// TestADecisionEndsAWaitingStep checks that what a person decides is not kept waiting by a step that waits for ends.
+func TestADecisionEndsAWaitingStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a"}}}
+		p, err := plan(s, nil, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := errors.New("done")
+		_, err = rollout.Run(t.Context(), s, p, rollout.Options{Executor: newFaulty(), Recorder: &diary{}, RunID: "r1",
+			Now: time.Now, Machines: rollout.NewMachines(nil), Decisions: &persons{from: time.Now(),
+				decisions: []journal.Recorded{{Event: journal.Event{Action: journal.Hold, Millis: 1500}}}},
+			Drive: func(ctx context.Context, h *rollout.Hosted) error {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				go func() { _ = h.Serve(ctx, 1, nil, func(context.Context, rollout.Ends) error { return nil }) }()
+				go h.Watch(ctx, 0)
+				program, now, _ := h.Program()
+				if _, err := h.Step(rollout.Step{Number: 1, At: now.Now,
+					Commands: run.New(program).Handle(run.Event{Kind: run.Begin}, now.Now)}); err != nil {
+					return err
+				}
+				begin := time.Now()
+				if _, err := h.Step(rollout.Step{Number: 2, At: now.Now, Wait: time.Hour}); err != nil {
+					return err
+				}
+				if took := time.Since(begin); took != 2*time.Second {
+					t.Errorf("the step waited %s, want 2s, when the decision is read", took)
+				}
+				return done
+			}})
+		if !errors.Is(err, done) {
+			t.Error(err)
+		}
+	})
+}
+
 // losing loses the answer of a step of whoever hosts the run, who is gone then.
 type losing struct {
 	interceptor.WorkerInterceptorBase
