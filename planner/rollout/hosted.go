@@ -77,6 +77,7 @@ type Step struct {
 	Ended    []run.ID      // sessions whose results are wanted
 	Stop     bool          // the run is to be stopped
 	Wait     time.Duration // for which ends of sessions are waited for; 0: reports have them
+	Decided  int           // so many decisions of persons were handled: with more, it does not wait
 }
 
 // Stepped is the answer to a step. That the run is stopped comes before the results.
@@ -202,7 +203,7 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	h.number = s.Number
 	if s.Wait > 0 && !out.Planned && h.parts() == parts {
 		if len(s.Ended) == 0 {
-			h.wait(s.Wait)
+			h.wait(s.Wait, s.Decided)
 		}
 		out.Ends, h.due = h.due, nil
 	}
@@ -254,15 +255,16 @@ const (
 	nextStep = 250 * time.Millisecond // for which ends that come after an answer with ends are kept for the next step
 )
 
-// wait lets sessions run, and returns when some have ended, or what a report has is to be handled.
-func (h *Hosted) wait(limit time.Duration) {
+// wait lets sessions run, and returns when some have ended, or a person has decided more, or what a report has is to be
+// handled.
+func (h *Hosted) wait(limit time.Duration, decided int) {
 	h.waiting = true
 	defer func() { h.waiting = false }()
 	h.notify()
 	over, timer := time.Now().Add(limit), time.NewTimer(limit)
 	defer timer.Stop()
 	ended := 0
-	for h.end == nil && h.awaited() {
+	for h.end == nil && h.awaited() && len(h.persons) <= decided {
 		if len(h.due) > ended {
 			ended = len(h.due)
 			timer.Reset(min(moreEnds, time.Until(over)))
@@ -524,6 +526,9 @@ func (h *Hosted) Watch(ctx context.Context, after int) []run.Event {
 		h.decide()
 		h.persons, h.decided = append(h.persons, h.decided...), nil
 		more := h.persons[min(after, len(h.persons)):]
+		if len(more) > 0 {
+			h.notify()
+		}
 		h.mu.Unlock()
 		if len(more) > 0 {
 			return more

@@ -252,7 +252,7 @@ func (d *driving) goOn(ctx workflow.Context) error {
 func (d *driving) step(ctx workflow.Context) error {
 	commands, ends := d.Commands, d.Ended
 	s := step{d.key(), rollout.Step{Number: d.Steps + 1, At: d.now(ctx), Commands: commands, Stop: d.Stop,
-		Wait: d.wait(ctx)}}
+		Wait: d.wait(ctx), Decided: d.Decided}}
 	for _, c := range commands {
 		d.over = d.over || c.Kind == run.Finish
 	}
@@ -298,7 +298,7 @@ func (d *driving) step(ctx workflow.Context) error {
 	return nil
 }
 
-// stepWait is for how long a step waits for ends of sessions. What else comes meanwhile waits, too.
+// stepWait is for how long a step waits for ends of sessions. A stop that comes meanwhile waits, too.
 const stepWait = 250 * time.Millisecond
 
 // wait is how long the next step may wait. The first one does not, since its sessions begin when the workflow knows of
