@@ -141,6 +141,57 @@ func TestSessionsThatEndTogetherComeWithOneStep(t *testing.T) {
 	})
 }
 
+// TestAStepWaitsForWhatItStarted checks that an end that came before a step does not keep the ends of short sessions,
+// which the step started, for the next one.
+func TestAStepWaitsForWhatItStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, nodes := site.Site{Name: "lon1"}, newFaulty()
+		for i, n := range []string{"a", "b", "c"} {
+			s.Nodes = append(s.Nodes, site.Node{Name: n})
+			nodes.slow[at{n, preparing}] = []time.Duration{10, 60, 50}[i] * time.Millisecond
+		}
+		p, err := plan(s, nil, nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := errors.New("done")
+		_, err = rollout.Run(t.Context(), s, p, rollout.Options{Executor: nodes, Recorder: &diary{}, RunID: "r1",
+			Now: time.Now, Parallelism: 2, Machines: rollout.NewMachines(nil),
+			Drive: func(ctx context.Context, h *rollout.Hosted) error {
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				go func() { _ = h.Serve(ctx, 1, nil, func(context.Context, rollout.Ends) error { return nil }) }()
+				program, now, _ := h.Program()
+				m := run.New(program)
+				commands := m.Handle(run.Event{Kind: run.Begin}, now.Now)
+				var out rollout.Stepped
+				for i, want := range []int{0, 1, 2} {
+					step := rollout.Step{Number: i + 1, At: now.Now, Commands: commands}
+					if i > 0 {
+						step.Wait = time.Second
+					}
+					if out, err = h.Step(step); err != nil {
+						return err
+					}
+					if len(out.Ends) != want {
+						t.Errorf("step %d has %d ends, want %d", i+1, len(out.Ends), want)
+					}
+					commands = nil
+					for k, e := range out.Ends {
+						commands = append(commands, m.Handle(run.Event{Kind: run.Ended, ID: e.ID, Result: out.Results[k]}, out.Now)...)
+					}
+					if i == 1 {
+						time.Sleep(30 * time.Millisecond) // of the bubble: b ends before the next step
+					}
+				}
+				return done
+			}})
+		if !errors.Is(err, done) {
+			t.Error(err)
+		}
+	})
+}
+
 // TestADecisionEndsAWaitingStep checks that what a person decides is not kept waiting by a step that waits for ends.
 func TestADecisionEndsAWaitingStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
