@@ -263,7 +263,7 @@ func (h *Hosted) wait(limit time.Duration, decided int) {
 	h.notify()
 	over, timer := time.Now().Add(limit), time.NewTimer(limit)
 	defer timer.Stop()
-	ended := 0
+	ended := len(h.due) // those that the step starts may be as short
 	for h.end == nil && h.awaited() && len(h.persons) <= decided {
 		if len(h.due) > ended {
 			ended = len(h.due)
