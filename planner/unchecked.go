@@ -49,7 +49,7 @@ func describeUnchecked(nodes map[string][]string) string {
 	var parts []string
 	for _, left := range slices.Sorted(maps.Keys(nodes)) {
 		what := "was not made to its end"
-		run, failed := strings.CutPrefix(left, task.CheckFailed)
+		run, failed := strings.CutPrefix(strings.TrimPrefix(left, task.OnlyCalled), task.CheckFailed)
 		if failed {
 			what = "failed"
 		}
@@ -78,10 +78,11 @@ func WithUnchecked(applied map[resource.ID]string, left string) map[resource.ID]
 	return out
 }
 
-// KeepUnhealthy returns what is applied on a node now, with what was known before of a health check that failed on it.
-// The arguments are not changed.
+// KeepUnhealthy returns what is applied on a node now, with what was known before of a health check that failed on it,
+// or that callbacks for it were not followed by: its ledger does not say that. The arguments are not changed.
 func KeepUnhealthy(before, now map[resource.ID]string) map[resource.ID]string {
-	if left := before[task.Unchecked]; strings.HasPrefix(left, task.CheckFailed) {
+	left := before[task.Unchecked]
+	if strings.HasPrefix(left, task.CheckFailed) || strings.HasPrefix(left, task.OnlyCalled) {
 		return WithUnchecked(now, left)
 	}
 	return now

@@ -112,3 +112,20 @@ func TestUncheckedIsNotOffered(t *testing.T) {
 		}
 	}
 }
+
+// A node for which only callbacks ran stays unchecked, though its ledger does not say it, and the plan checks it.
+func TestOnlyCalledIsUnchecked(t *testing.T) {
+	s := ending(t)
+	s.Groups[0].Rolling.HealthCheck = &site.HealthCheck{Command: "works"}
+	applied, errs := planner.AppliedAfter(s)
+	if len(errs.Errors()) > 0 {
+		t.Fatal(errs)
+	}
+	before := planner.WithUnchecked(applied["a"], task.OnlyCalled+"r7")
+	applied["a"] = planner.KeepUnhealthy(before, applied["a"])
+	p, errs := planner.Make(s, applied, nil)
+	const want = "check again, the health check of 1 node (a) was not made to its end in run r7"
+	if p == nil || !strings.Contains(strings.Join(p.Steps(), "\n"), want) || p.Empty() {
+		t.Errorf("no %q: %v, %v", want, p, errs)
+	}
+}

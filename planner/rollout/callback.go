@@ -63,6 +63,9 @@ func (d *driver) calledBack(s session, e *sessionEnd) run.Result {
 	planned := s.tasks[0]
 	if e.Called {
 		d.called(planned, e)
+		if r := d.rolling[s.Group]; s.Node != "" && r != nil && r.HealthCheck != nil && !s.Session.Last {
+			d.note(s.Node, func(r *NodeReport) { r.Unhealthy, r.Healthy = task.OnlyCalled+d.RunID, false })
+		}
 	}
 	switch {
 	case e.Status == run.NotStarted:

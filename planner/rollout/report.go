@@ -83,8 +83,8 @@ type NodeReport struct {
 	Ledger map[resource.ID]string
 	Asked  bool // it reported in this run which machine it is, even without changes
 	Locked bool // it is locked, or may be: the last session did not report it; then Ledger may be nil
-	// Unhealthy is set where a health check of the node failed: [task.CheckFailed] and the run. Healthy: the last one of
-	// its batch succeeded.
+	// Unhealthy is set where a health check of the node failed: [task.CheckFailed] and the run; and where callbacks were
+	// called for it since the last one: [task.OnlyCalled] and the run. Healthy: the last one of its batch succeeded.
 	Unhealthy string
 	Healthy   bool
 }

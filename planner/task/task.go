@@ -67,14 +67,17 @@ const UnknownLedger resource.ID = "ledger[node]"
 
 // Unchecked marks a node that a run changed, or was about to, and that no health check has found in order since: a
 // resource with this id is among what is applied there. Its digest is the id of the run, after [CheckFailed] when the
-// check of that run failed.
+// check of that run failed, and after [OnlyCalled] when its ledger does not have it.
 const Unchecked resource.ID = "health_check[node]"
 
 // IsMark reports whether an id among what is applied on a node is that of no resource.
 func IsMark(id resource.ID) bool { return id == LeftLocked || id == UnknownLedger || id == Unchecked }
 
-// CheckFailed is the beginning of a digest of [Unchecked].
-const CheckFailed = "failed "
+// The beginnings of a digest of [Unchecked].
+const (
+	CheckFailed = "failed "
+	OnlyCalled  = "called " // callbacks ran for the node, which did not reach it
+)
 
 // Task is the unit of work: one configuration resource on one node, an action on one node, a callback on the
 // controller, or the preparation, unlocking or tear-down of one node.

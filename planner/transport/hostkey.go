@@ -347,14 +347,16 @@ func (v *verifier) refusal(key ssh.PublicKey, err error) *Error {
 		return v.hop.errorf(HostKey, err,
 			"the host key of %s is unknown; it showed %s. Compare that with the host's own (ssh-keygen -lf "+
 				"/etc/ssh/ssh_host_*_key.pub there); if they are equal, add this line to %s or %s: %s",
-			v.hop.address, describe(key), v.hop.named("known_hosts"), v.hop.named("known_hosts_file"), knownhosts.Line([]string{v.hop.address}, key))
+			v.hop.address, describe(key), v.hop.named("known_hosts"), v.hop.named("known_hosts_file"),
+			knownhosts.Line([]string{v.hop.address}, key))
 	case errors.As(err, &mismatch) && len(v.known.keys) > 0:
 		return v.changed("it showed " + describe(key))
 	case errors.As(err, &mismatch) && v.known.foreign:
 		return v.hop.errorf(HostKey, err,
 			"the host key %s of %s is unknown: known_hosts has only keys of types that slipway cannot verify for it. Compare that with "+
 				"the host's own; if they are equal, add this line to %s or %s: %s",
-			describe(key), v.hop.address, v.hop.named("known_hosts"), v.hop.named("known_hosts_file"), knownhosts.Line([]string{v.hop.address}, key))
+			describe(key), v.hop.address, v.hop.named("known_hosts"), v.hop.named("known_hosts_file"),
+			knownhosts.Line([]string{v.hop.address}, key))
 	case errors.As(err, &mismatch):
 		return v.hop.errorf(HostKey, err,
 			"%s shows the plain host key %s, but known_hosts has only a certificate authority for it: "+

@@ -19,7 +19,8 @@ func completed(c site.Connection, name, address string) (string, site.Connection
 	}
 	file, err := expand(site.SSHConfigFile)
 	if err != nil {
-		return "", c, &Error{Kind: Config, Node: name, Message: resource.Textf("%s: %v", c.Named("ssh_config"), err), Err: err}
+		return "", c, &Error{Kind: Config, Node: name, Err: err,
+			Message: resource.Textf("%s: %v", c.Named("ssh_config"), err)}
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +33,8 @@ func completed(c site.Connection, name, address string) (string, site.Connection
 	}
 	address, said, err := enroll.Way(enroll.Source{Name: file, Data: text}, address)
 	if err != nil {
-		return "", c, &Error{Kind: Config, Node: name, Message: resource.Textf("%s: %v", c.Named("ssh_config"), err), Err: err}
+		return "", c, &Error{Kind: Config, Node: name, Err: err,
+			Message: resource.Textf("%s: %v", c.Named("ssh_config"), err)}
 	}
 	return address, c.Over(said.WrittenAs(func(string, bool) string { return site.SSHConfigFile })), nil
 }
