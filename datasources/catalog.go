@@ -2,10 +2,8 @@ package datasources
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
@@ -18,6 +16,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
@@ -75,17 +74,15 @@ func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 					"definition": schema.StringAttribute{Computed: true, Sensitive: true,
 						MarkdownDescription: "The entity with all that it extends, as JSON: what a service keeps of it. Plans do not show it: it is long, and holds the " +
 							"defaults of sensitive attributes."},
-					"attributes": schema.ListNestedAttribute{Computed: true,
-						MarkdownDescription: "Its attributes with those of embedded entities, in the order of the documents.",
-						NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-							"name":        text("Name; that of a child's attribute stands behind its parent's: `servers.address`."),
-							"type":        text("Type as in the document; `object` or `object[]` for an embedded entity, `service` or `service[]` for a relation."),
-							"modifier":    text("`rw`: set when the service is made. `rw+`: may be changed. `r`: set by slipway."),
-							"required":    flag("Whether the user must give it."),
-							"default":     text("Default, as JSON; null where there is none, or where it is sensitive."),
-							"sensitive":   flag("Whether it is never shown."),
-							"description": text("What the document says of it."),
-						}}},
+					"attributes": objects("Its attributes with those of embedded entities, in the order of the documents.", map[string]schema.Attribute{
+						"name":        text("Name; that of a child's attribute stands behind its parent's: `servers.address`."),
+						"type":        text("Type as in the document; `object` or `object[]` for an embedded entity, `service` or `service[]` for a relation."),
+						"modifier":    text("`rw`: set when the service is made. `rw+`: may be changed. `r`: set by slipway."),
+						"required":    flag("Whether the user must give it."),
+						"default":     text("Default, as JSON; null where there is none, or where it is sensitive."),
+						"sensitive":   flag("Whether it is never shown."),
+						"description": text("What the document says of it."),
+					}),
 				}}},
 		},
 	}
@@ -93,8 +90,7 @@ func (catalogSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 
 func (catalogSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m catalogModelV0
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("documents"), &m.Documents)...)
-	if resp.Diagnostics.HasError() {
+	if !asked(ctx, req, resp, map[string]any{"documents": &m.Documents}) {
 		return
 	}
 	var documents []string
@@ -175,14 +171,11 @@ func describe(to []entityAttributeV0, at string, s catalog.Structure) ([]entityA
 			Sensitive: a.Sensitive, Description: given(a.Description),
 		}
 		if a.HasDefault && !a.Sensitive {
-			var text strings.Builder
-			encoder := json.NewEncoder(&text)
-			encoder.SetEscapeHTML(false)
-			if err := encoder.Encode(a.Default); err != nil {
+			text, err := resource.CompactJSON(a.Default)
+			if err != nil {
 				return nil, fmt.Errorf("default of %s: %w", m.Name, err)
 			}
-			value := strings.TrimSuffix(text.String(), "\n")
-			m.Default = &value
+			m.Default = &text
 		}
 		to = append(to, m)
 	}

@@ -4,19 +4,18 @@
 package datasources
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 
-	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
-
-	"context"
-
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -121,6 +120,12 @@ func fromJSON(v any, typ tftypes.Object) (members map[string]tftypes.Value, err 
 	}
 	err = object.As(&members)
 	return members, err
+}
+
+// name is the name of something that a data source is asked for.
+func name(description string) schema.StringAttribute {
+	return schema.StringAttribute{Required: true, Validators: []validator.String{values.NameValidator()},
+		MarkdownDescription: description}
 }
 
 // The functions below are the attributes that a data source sets.

@@ -47,8 +47,7 @@ func (strategySource) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 				Validators:          []validator.List{listvalidator.SizeAtLeast(1), listvalidator.NoNullValues()}},
 			"groups": schema.DynamicAttribute{Optional: true, Computed: true,
 				MarkdownDescription: "The groups, with the attributes of `slipway_group`: as given, or read from `documents`. Their order decides where dependencies leave a choice; a map counts in the order of its keys."},
-			"order": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Names of the groups as a run handles them, one at a time."},
+			"order": list("Names of the groups as a run handles them, one at a time."),
 			"levels": schema.ListAttribute{Computed: true, ElementType: types.ListType{ElemType: types.StringType},
 				MarkdownDescription: "The same names by how deep they lie in the dependencies, first those that depend on no group."},
 		},
@@ -63,9 +62,7 @@ func (strategySource) ConfigValidators(context.Context) []datasource.ConfigValid
 
 func (strategySource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m strategyModelV0
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("documents"), &m.Documents)...)
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("groups"), &m.Groups)...)
-	if resp.Diagnostics.HasError() {
+	if !asked(ctx, req, resp, map[string]any{"documents": &m.Documents, "groups": &m.Groups}) {
 		return
 	}
 	var groups []site.Group

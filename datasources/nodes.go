@@ -5,9 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
@@ -16,7 +13,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // NewNodes returns slipway_nodes: the nodes that selectors select. facts is the type of the facts of a node.
@@ -35,9 +34,7 @@ var _ datasource.DataSourceWithConfigure = (*nodesSource)(nil)
 // Configure learns from the provider how nodes are reached.
 func (s *nodesSource) Configure(_ context.Context, req datasource.ConfigureRequest,
 	resp *datasource.ConfigureResponse) {
-	if data, ok := configured(s.named, req, resp); ok {
-		s.provider = data
-	}
+	s.provider, _ = configured(s.named, req, resp)
 }
 
 type nodesModelV0 struct {
@@ -76,8 +73,7 @@ func (s *nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 					"node_labels": criterion("Labels as `key:value`, any of which the node has."),
 					"rack_names":  criterion("Names of racks."),
 				}}},
-			"names": schema.ListAttribute{Computed: true, ElementType: types.StringType,
-				MarkdownDescription: "Names of the selected nodes, sorted."},
+			"names": list("Names of the selected nodes, sorted."),
 			"selected": schema.DynamicAttribute{Computed: true, Sensitive: true,
 				MarkdownDescription: "The selected nodes as they were given, by name, for `slipway_deployment.nodes`. Sensitive, because `connect` may hold secrets."},
 			"gather_facts": schema.BoolAttribute{Optional: true,
@@ -90,10 +86,7 @@ func (s *nodesSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp
 
 func (s *nodesSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m nodesModelV0
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("nodes"), &m.Nodes)...)
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("selectors"), &m.Selectors)...)
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("gather_facts"), &m.Gather)...)
-	if resp.Diagnostics.HasError() {
+	if !asked(ctx, req, resp, map[string]any{"nodes": &m.Nodes, "selectors": &m.Selectors, "gather_facts": &m.Gather}) {
 		return
 	}
 	nodes := take(ctx, "nodes", m.Nodes, (*document.Values).Nodes, &resp.Diagnostics)

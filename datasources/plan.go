@@ -3,17 +3,15 @@ package datasources
 import (
 	"context"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // NewPlan returns slipway_plan: what a first run on a site would do.
@@ -80,43 +78,30 @@ func (planSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *da
 			"digest":        text("SHA-256 over everything that the run would do."),
 			"steps":         list("What the run would do, in order: one line per service of an entity, then one line per phase."),
 			"changed_nodes": list("Names of the nodes that the run would change, sorted."),
-			"order": schema.ListNestedAttribute{Computed: true,
-				MarkdownDescription: "The groups in the order in which they are rolled out.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"name": text("Name of the group."), "critical": flag("Whether the run fails when the group does."),
-					"members":      list("All nodes that its selectors select, sorted."),
-					"owned":        list("Those of them that it is the first group to hold: the nodes that it works on."),
-					"max_parallel": number("How many of its nodes are worked on at once, if it is rolling."),
-				}}},
-			"phases": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "The phases of the run, in order.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"task_group": text("Task group: `prepare`, `pre_node`, `node`, `cluster`, `post_cluster` and so on."),
-					"group":      text("Deployment group; null outside of the groups' blocks."),
-					"tasks": schema.ListNestedAttribute{Computed: true, MarkdownDescription: "What is done, by node.",
-						NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-							"node": text("Name of the node."), "action": text("`prepare`, `create`, `run` and so on."),
-							"resource":  text("What it is done to: `type[title]`."),
-							"service":   text("The service that brings it."),
-							"overrides": list("Overrides that changed or made the resource, in the order applied."),
-						}}},
-				}}},
+			"order": objects("The groups in the order in which they are rolled out.", map[string]schema.Attribute{
+				"name": text("Name of the group."), "critical": flag("Whether the run fails when the group does."),
+				"members":      list("All nodes that its selectors select, sorted."),
+				"owned":        list("Those of them that it is the first group to hold: the nodes that it works on."),
+				"max_parallel": number("How many of its nodes are worked on at once, if it is rolling."),
+			}),
+			"phases": objects("The phases of the run, in order.", map[string]schema.Attribute{
+				"task_group": text("Task group: `prepare`, `pre_node`, `node`, `cluster`, `post_cluster` and so on."),
+				"group":      text("Deployment group; null outside of the groups' blocks."),
+				"tasks": objects("What is done, by node.", map[string]schema.Attribute{
+					"node": text("Name of the node."), "action": text("`prepare`, `create`, `run` and so on."),
+					"resource":  text("What it is done to: `type[title]`."),
+					"service":   text("The service that brings it."),
+					"overrides": list("Overrides that changed or made the resource, in the order applied."),
+				}),
+			}),
 		},
 	}
 }
 
 func (planSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var m planModelV0
-	for _, attribute := range []struct {
-		name   string
-		target any
-	}{
-		{"site", &m.Site}, {"nodes", &m.Nodes}, {"groups", &m.Groups}, {"services", &m.Services}, {"overrides", &m.Overrides},
-		{"plugins", &m.Plugins},
-		{"ordering", &m.Ordering},
-	} {
-		resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root(attribute.name), attribute.target)...)
-	}
-	if resp.Diagnostics.HasError() {
+	if !asked(ctx, req, resp, map[string]any{"site": &m.Site, "nodes": &m.Nodes, "groups": &m.Groups,
+		"services": &m.Services, "overrides": &m.Overrides, "plugins": &m.Plugins, "ordering": &m.Ordering}) {
 		return
 	}
 	s := site.Site{

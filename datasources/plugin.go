@@ -36,27 +36,23 @@ func (pluginSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 				MarkdownDescription: "The folder. Links that lead out of it, special files and files of more than 1 MiB together are errors."},
 			"name":    text("Name of the plugin; that of its folder where there is no `metadata.yaml`."),
 			"version": text("Version of the plugin."),
-			"tasks": schema.ListNestedAttribute{Computed: true,
-				MarkdownDescription: "Its stage tasks, in the order of its documents.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"role":  list("Roles of the nodes that the task runs on."),
-					"stage": text("Stage, with the number that orders tasks in it."), "type": text("`shell`, `puppet` or `reboot`."),
-					"parameters": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "Its settings.",
-						Attributes: parametersAttributes()},
-					"fail_on_error": fail,
-				}}},
-			"graph_tasks": schema.ListNestedAttribute{Computed: true,
-				MarkdownDescription: "Its graph tasks, in the order of its documents.",
-				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"id":     text("What other tasks call it."),
-					"type":   text("`shell`, `puppet`, `reboot`, `group`, `stage` or `skipped`; types of Fuel that do nothing in slipway keep their place in the order."),
-					"role":   list("Roles of the nodes that the task runs on."),
-					"groups": list("Groups that it is a part of."), "requires": list("Tasks before it."),
-					"required_for": list("Tasks after it."), "tasks": list("Of a group: the tasks that are parts of it."),
-					"parameters": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "Its settings.",
-						Attributes: graphParameters},
-					"fail_on_error": fail,
-				}}},
+			"tasks": objects("Its stage tasks, in the order of its documents.", map[string]schema.Attribute{
+				"role":  list("Roles of the nodes that the task runs on."),
+				"stage": text("Stage, with the number that orders tasks in it."), "type": text("`shell`, `puppet` or `reboot`."),
+				"parameters": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "Its settings.",
+					Attributes: parametersAttributes()},
+				"fail_on_error": fail,
+			}),
+			"graph_tasks": objects("Its graph tasks, in the order of its documents.", map[string]schema.Attribute{
+				"id":     text("What other tasks call it."),
+				"type":   text("`shell`, `puppet`, `reboot`, `group`, `stage` or `skipped`; types of Fuel that do nothing in slipway keep their place in the order."),
+				"role":   list("Roles of the nodes that the task runs on."),
+				"groups": list("Groups that it is a part of."), "requires": list("Tasks before it."),
+				"required_for": list("Tasks after it."), "tasks": list("Of a group: the tasks that are parts of it."),
+				"parameters": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "Its settings.",
+					Attributes: graphParameters},
+				"fail_on_error": fail,
+			}),
 			"files": schema.MapAttribute{Computed: true, ElementType: types.StringType,
 				MarkdownDescription: "The files below `deployment_scripts/`, in which tasks run: path to content, in base64."},
 		},
@@ -77,8 +73,7 @@ func parametersAttributes() map[string]schema.Attribute {
 
 func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var folder types.String
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("path"), &folder)...)
-	if resp.Diagnostics.HasError() {
+	if !asked(ctx, req, resp, map[string]any{"path": &folder}) {
 		return
 	}
 	p, warnings, err := readPlugin(folder.ValueString())

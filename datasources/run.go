@@ -5,11 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
@@ -39,8 +36,7 @@ func (s *runSource) Schema(_ context.Context, _ datasource.SchemaRequest, resp *
 		MarkdownDescription: "A run on a site as the journal records it, which is in the provider's `journal_directory` on the machine that ran it. No node is asked. A data source is read before the resources of the same apply " +
 			"change anything, so it shows earlier runs; what the last run came to is in `status`, `group_status` and `node_status` of `slipway_deployment`, too.",
 		Attributes: map[string]schema.Attribute{
-			"site": schema.StringAttribute{Required: true, Validators: []validator.String{values.NameValidator()},
-				MarkdownDescription: "Name of the site."},
+			"site": name("Name of the site."),
 			"run": schema.StringAttribute{Optional: true,
 				MarkdownDescription: "Id of a run, or a beginning of it that only one run has. Left out, the newest run; when there is none yet, everything below is null."},
 			"id":        text("Id of the run."),

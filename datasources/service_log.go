@@ -7,8 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
@@ -77,10 +75,8 @@ func (s *serviceLogSource) Schema(_ context.Context, _ datasource.SchemaRequest,
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The versions of a service, newest first, each with its attributes and events," + fromJournal,
 		Attributes: map[string]schema.Attribute{
-			"site": schema.StringAttribute{Required: true, Validators: []validator.String{values.NameValidator()},
-				MarkdownDescription: "Name of the site."},
-			"service": schema.StringAttribute{Required: true, Validators: []validator.String{values.NameValidator()},
-				MarkdownDescription: "Name of the service."},
+			"site":    name("Name of the site."),
+			"service": name("Name of the service."),
 			"limit": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{int64validator.Between(1, recordsMost)},
 				MarkdownDescription: fmt.Sprintf("At most so many versions, 1 to %d. %d when it is left out.", recordsMost,
 					recordsUsual)},

@@ -1,21 +1,17 @@
 package datasources
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
-	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
@@ -56,8 +52,7 @@ func (s *servicesSource) Schema(_ context.Context, _ datasource.SchemaRequest, r
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The services of a site with their states and attributes," + fromJournal,
 		Attributes: map[string]schema.Attribute{
-			"site": schema.StringAttribute{Required: true, Validators: []validator.String{values.NameValidator()},
-				MarkdownDescription: "Name of the site."},
+			"site":   name("Name of the site."),
 			"entity": schema.StringAttribute{Optional: true, MarkdownDescription: "Only services of this entity."},
 			"state": schema.StringAttribute{Optional: true,
 				MarkdownDescription: "Only services in this state of their lifecycle."},
@@ -120,13 +115,10 @@ func setTexts(v services.Revision) (candidate, active, rollback *string, err err
 		if set.values == nil {
 			continue
 		}
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(set.values); err != nil {
+		text, err := resource.CompactJSON(set.values)
+		if err != nil {
 			return nil, nil, nil, fmt.Errorf("service %q: version %d: %w", v.Service, v.Version, err)
 		}
-		text := string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 		*set.into = &text
 	}
 	return candidate, active, rollback, nil

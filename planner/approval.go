@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -79,7 +80,7 @@ func (p *Plan) warnLimited() (errs invalid.Errors) {
 		nodes := slices.DeleteFunc(slices.Clone(p.Waiting), func(node string) bool { return !waits(node) })
 		if n := len(nodes); n > 0 {
 			message += fmt.Sprintf("; %s with work or to be torn down %s: %s. They stay as they are until "+
-				"a plan covers them", count(n, "node"), where, list(nodes))
+				"a plan covers them", resource.Count(n, "node"), where, list(nodes))
 		}
 		errs = append(errs, invalid.Error{Object: "deployment", Name: p.Site, Attribute: attribute, Code: invalid.Limited,
 			Warning: true, Message: message})

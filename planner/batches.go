@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/sequence"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
@@ -68,8 +69,8 @@ func (g Group) describeBatches(nodes []string, ends bool) (lines []string) {
 		if len(batch) == 0 {
 			continue
 		}
-		line := fmt.Sprintf("%s: batch %d of %d: %s (%s)", g.stepTitle(), i+1, len(g.Batches), count(len(batch), "node"),
-			list(batch))
+		line := fmt.Sprintf("%s: batch %d of %d: %s (%s)", g.stepTitle(), i+1, len(g.Batches),
+			resource.Count(len(batch), "node"), list(batch))
 		after := g.Then
 		if slices.Contains(g.Pauses, i+1) {
 			pause := "pause for approval"

@@ -117,14 +117,15 @@ func (l Losses) Empty() bool { return len(l.TornDown)+len(l.Removed)+len(l.Unsur
 func (l Losses) String() string {
 	var parts []string
 	if n := len(l.TornDown); n > 0 {
-		parts = append(parts, fmt.Sprintf("tears down %s: %s", count(n, "node"),
+		parts = append(parts, fmt.Sprintf("tears down %s: %s", resource.Count(n, "node"),
 			list(slices.Sorted(maps.Keys(l.TornDown)))))
 	}
 	if n := len(l.Unsure); n > 0 {
-		parts = append(parts, fmt.Sprintf("may tear down %s: %s", count(n, "node"), list(slices.Sorted(maps.Keys(l.Unsure)))))
+		parts = append(parts, fmt.Sprintf("may tear down %s: %s", resource.Count(n, "node"),
+			list(slices.Sorted(maps.Keys(l.Unsure)))))
 	}
 	if len(l.Removed) > 0 {
-		parts = append(parts, fmt.Sprintf("removes %s on %s", count(countResources(l.Removed), "resource"),
+		parts = append(parts, fmt.Sprintf("removes %s on %s", resource.Count(countResources(l.Removed), "resource"),
 			onNodes(slices.Sorted(maps.Keys(l.Removed)))))
 	}
 	return strings.Join(parts, "; ")
@@ -147,18 +148,18 @@ func (l Losses) Undone() string {
 	}
 	var parts []string
 	if len(answering) > 0 || len(silent)+len(unread) == 0 {
-		parts = append(parts, fmt.Sprintf("undoes %s on %s", count(countResources(answering), "resource"),
+		parts = append(parts, fmt.Sprintf("undoes %s on %s", resource.Count(countResources(answering), "resource"),
 			onNodes(slices.Sorted(maps.Keys(answering)))))
 	}
 	if n := len(unread); n > 0 {
-		parts = append(parts, fmt.Sprintf("undoes what is not known on %s: %s", count(n, "node"), list(unread)))
+		parts = append(parts, fmt.Sprintf("undoes what is not known on %s: %s", resource.Count(n, "node"), list(unread)))
 	}
 	if n := len(silent); n > 0 {
 		unless := "they answer"
 		if n == 1 {
 			unless = "it answers"
 		}
-		parts = append(parts, fmt.Sprintf("forgets %s unless %s: %s", count(n, "node"), unless, list(silent)))
+		parts = append(parts, fmt.Sprintf("forgets %s unless %s: %s", resource.Count(n, "node"), unless, list(silent)))
 	}
 	return strings.Join(parts, ", and ")
 }
@@ -182,17 +183,13 @@ func (l Losses) ByNode() []string {
 			verb, ids, unless = "undoes", u.Undone, fmt.Sprintf(" unless it is node %q at its new address", u.Node)
 		}
 		ids = slices.SortedFunc(slices.Values(ids), func(a, b resource.ID) int { return removedBefore(split(a), split(b)) })
-		names := make([]string, len(ids))
-		for i, id := range ids {
-			names[i] = string(id)
-		}
-		what := count(len(ids), "resource") + unless
+		what := resource.Count(len(ids), "resource") + unless
 		if l.Unread[node] && verb == "undoes" {
 			what = strings.TrimSuffix("what its ledger says, which is not known,"+unless, ",")
 		}
 		line := fmt.Sprintf("%s: %s %s", cut(node), verb, what)
 		if len(ids) > 0 {
-			line += ": " + list(names)
+			line += ": " + list(resource.Texts(ids))
 		}
 		lines = append(lines, line)
 	}
@@ -219,13 +216,13 @@ func (p Protection) Check(l Losses) invalid.Errors {
 		refuse("protect.max_torn_down_nodes", fmt.Sprintf(
 			"the plan tears down %d of %s: %s; %s. A node is torn down when it leaves nodes, or every group, and all are "+
 				"when site has another name: check them and the selectors of the groups. When it is meant, %s for this "+
-				"apply", n, count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit,
+				"apply", n, resource.Count(l.Nodes, "node"), list(slices.Sorted(maps.Keys(l.TornDown))), limit,
 			p.Remedy("max_torn_down_nodes", n)))
 	}
 	if n := countResources(l.Removed); p.Removed != nil && int64(n) > *p.Removed {
 		refuse("protect.max_removed_resources", fmt.Sprintf(
 			"the plan removes %s on %s: %s; protect.max_removed_resources is %d. When it is meant, %s for this apply",
-			count(n, "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed))), list(distinctResources(l.Removed)),
+			resource.Count(n, "resource"), onNodes(slices.Sorted(maps.Keys(l.Removed))), list(distinctResources(l.Removed)),
 			*p.Removed, p.Remedy("max_removed_resources", n)))
 	}
 	return errs
@@ -269,11 +266,5 @@ func countResources(byNode map[string][]resource.ID) (n int) {
 }
 
 func distinctResources(byNode map[string][]resource.ID) []string {
-	var names []string
-	for _, ids := range byNode {
-		for _, id := range ids {
-			names = append(names, string(id))
-		}
-	}
-	return distinct(names)
+	return distinct(resource.Texts(slices.Concat(slices.Collect(maps.Values(byNode))...)))
 }

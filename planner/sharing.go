@@ -94,7 +94,8 @@ func differenceOf(schema resource.Schema, first, other task.Task, one, two *refi
 	case a.Once != b.Once:
 		return fmt.Sprintf("with another persist: here %t, there %t", !b.Once, !a.Once)
 	case !reflect.DeepEqual(a.Replaces, b.Replaces):
-		return fmt.Sprintf("and does not replace the same: here %s, there %s", ids(b.Replaces), ids(a.Replaces))
+		return fmt.Sprintf("and does not replace the same: here %s, there %s", orNone(resource.Texts(b.Replaces)),
+			orNone(resource.Texts(a.Replaces)))
 	case !slices.Equal(needsOf(a), needsOf(b)):
 		return fmt.Sprintf("with other requirements: here %s, there %s", orNone(needsOf(b)), orNone(needsOf(a)))
 	}
@@ -125,14 +126,6 @@ func needsOf(d refine.EntityTask) []string {
 		}
 	}
 	return distinct(out)
-}
-
-func ids(resources []resource.ID) string {
-	out := make([]string, len(resources))
-	for i, id := range resources {
-		out[i] = string(id)
-	}
-	return orNone(out)
 }
 
 func orNone(names []string) string {

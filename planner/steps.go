@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -58,7 +59,7 @@ func (p *Plan) Lines() []string {
 	}
 	if len(lines) > 0 && p.MayFail != nil {
 		lines[0] += fmt.Sprintf("; failure budget: nothing new is started in any group once more than %s failed",
-			count(*p.MayFail, "node"))
+			resource.Count(*p.MayFail, "node"))
 	}
 	return lines
 }
@@ -219,7 +220,7 @@ func (ph Phase) describe(g Group, departed []string) string {
 	switch ph.TaskGroup {
 	case task.Prepare:
 		nodes := ph.nodeNames()
-		what := fmt.Sprintf("prepare %s (%s)", count(len(nodes), "node"), list(nodes))
+		what := fmt.Sprintf("prepare %s (%s)", resource.Count(len(nodes), "node"), list(nodes))
 		if g.Stops {
 			what += "; no further node is started once the criteria cannot be met"
 		}
@@ -233,7 +234,7 @@ func (ph Phase) describe(g Group, departed []string) string {
 	switch first := ph.Tasks[0]; {
 	case first.Action == task.Unlock:
 		nodes := ph.nodeNames()
-		text := fmt.Sprintf("unlock %s (%s), left locked by an earlier run", count(len(nodes), "node"), list(nodes))
+		text := fmt.Sprintf("unlock %s (%s), left locked by an earlier run", resource.Count(len(nodes), "node"), list(nodes))
 		return strings.Join(append(parts, string(ph.TaskGroup), text), ": ")
 	case first.Action == task.HealthCheck:
 		return strings.Join(append(parts, string(ph.TaskGroup), ph.describeChecks()), ": ")
@@ -248,7 +249,7 @@ func (ph Phase) describe(g Group, departed []string) string {
 		if g.Locked {
 			what += " between lock and unlock"
 			if spared := ph.among(g.Unlocked); len(spared) > 0 {
-				what += fmt.Sprintf(", %s (%s) without", count(len(spared), "new node"), list(spared))
+				what += fmt.Sprintf(", %s (%s) without", resource.Count(len(spared), "new node"), list(spared))
 			}
 		}
 		if order := ph.ordered(g); len(order) > 1 {
@@ -308,7 +309,7 @@ func waitingFor(t task.Task) string {
 	return fmt.Sprintf(" (%s known in the run)", list(t.Pending))
 }
 
-func atOnce(nodes int) string { return count(nodes, "node") + " at a time" }
+func atOnce(nodes int) string { return resource.Count(nodes, "node") + " at a time" }
 
 // cleanup describes which nodes are torn down. Nodes that are still in the site are listed apart.
 func (ph Phase) cleanup(departed []string) string {
@@ -413,7 +414,7 @@ func describeChanges(tasks []task.Task) string {
 	listed := listChanges(all, len(nodes))
 	switch {
 	case n > 0:
-		return fmt.Sprintf("%s on %s: %s", count(n, "change"), onNodes(distinct(touched)), listed)
+		return fmt.Sprintf("%s on %s: %s", resource.Count(n, "change"), onNodes(distinct(touched)), listed)
 	case len(nodes) == 1:
 		return listed + " on " + onNodes(nodes)
 	}

@@ -58,7 +58,7 @@ func describeUnchecked(nodes map[string][]string) string {
 		} else {
 			run = "run " + run
 		}
-		parts = append(parts, fmt.Sprintf("the health check of %s (%s) %s in %s", count(len(nodes[left]), "node"),
+		parts = append(parts, fmt.Sprintf("the health check of %s (%s) %s in %s", resource.Count(len(nodes[left]), "node"),
 			list(nodes[left]), what, run))
 	}
 	return strings.Join(parts, ", ")

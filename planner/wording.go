@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // Bounds of what one sentence lists.
@@ -34,13 +36,6 @@ func cut(s string) string {
 	return string(r[:cutAfter-1]) + "…"
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // distinct returns names sorted, each once.
 func distinct(names []string) []string {
 	slices.Sort(names)
@@ -51,5 +46,5 @@ func onNodes(nodes []string) string {
 	if len(nodes) == 1 {
 		return "node " + cut(nodes[0])
 	}
-	return count(len(nodes), "node")
+	return resource.Count(len(nodes), "node")
 }

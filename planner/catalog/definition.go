@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,23 +18,14 @@ const definitionLimit = 8 << 20
 // state keeps entities in this form; [ParseDefinition] parses it. It fails only on values that JSON cannot encode,
 // which no document has.
 func (e Entity) Definition() (string, error) {
-	text, err := encode(e)
+	text, err := resource.CompactJSON(e)
 	if err != nil {
 		return "", fmt.Errorf("entity %q: %w", e.Name, err)
 	}
 	return text, nil
 }
 
-// encode returns a definition as canonical JSON.
-func encode(definition any) (string, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(definition)
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), err
-}
-
-// decode parses the result of encode. what names the definition, hint says what to write; with errors it returns nil.
+// decode parses a definition in JSON. what names the definition, hint says what to write; with errors it returns nil.
 func decode[T any](m *errs, text, what, hint string) *T {
 	if len(text) > definitionLimit {
 		m.add("", BadValue, "%s has %d bytes; %d is the most", what, len(text), definitionLimit)

@@ -75,7 +75,7 @@ func (o Ordering) size() int { return len(o.Classes) + len(o.Waits) + len(o.Unor
 // travel through Terraform's state; [ParseOrdering] reads it. The error is one of values that JSON does not have, which
 // no document holds.
 func (o Ordering) Definition() (string, error) {
-	text, err := encode(o)
+	text, err := resource.CompactJSON(o)
 	if err != nil {
 		return "", fmt.Errorf("ordering: %w", err)
 	}

@@ -202,11 +202,7 @@ func (r *resolver) unknownType(name string) string {
 }
 
 func (r *resolver) typeNames() []string {
-	names := slices.Clone(r.own)
-	for _, k := range Kinds() {
-		names = append(names, string(k))
-	}
-	return append(names, PredefinedTypes()...)
+	return slices.Concat(r.own, resource.Texts(Kinds()), PredefinedTypes())
 }
 
 // entity resolves one entity and its ancestors. It returns nil if the entity is unknown or is being resolved.

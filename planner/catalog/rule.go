@@ -96,7 +96,8 @@ func (m *errs) validateRules(path string, written []Rule, kind Kind, list bool) 
 		case definition.list && !list:
 			m.add(at, BadValue, "is for lists; the type is not a list: write it with [] behind it, or leave %s out", r.Name)
 		case !definition.list && !slices.Contains(definition.kinds, kind):
-			m.add(at, BadValue, "is not for the type %s, only for %s", kind, kindList(definition.kinds))
+			m.add(at, BadValue, "is not for the type %s, only for %s", kind,
+				strings.Join(resource.Texts(definition.kinds), ", "))
 		case !definition.argument(r.Argument):
 			m.add(at, BadValue, "must be %s", definition.form)
 		case r.Name == "enum":
@@ -108,14 +109,6 @@ func (m *errs) validateRules(path string, written []Rule, kind Kind, list bool) 
 			}
 		}
 	}
-}
-
-func kindList(kinds []Kind) string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = string(k)
-	}
-	return strings.Join(names, ", ")
 }
 
 func when(wrong bool, format string, args ...any) string {

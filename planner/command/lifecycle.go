@@ -75,7 +75,7 @@ func newLifecycleLint() *cobra.Command {
 			return err
 		}
 		if len(errs) > 0 {
-			return &statusError{statusFailed, fmt.Errorf("not sound: %s", countOf(len(errs), "error"))}
+			return &statusError{statusFailed, fmt.Errorf("not sound: %s", resource.Count(len(errs), "error"))}
 		}
 		return nil
 	}
@@ -104,8 +104,8 @@ func writeLint(cmd *cobra.Command, f format, valid []*lifecycle.Machine, errs in
 		if gates == "" {
 			gates = "none"
 		}
-		p.printf("sound: lifecycle %s, %s, %s, gates: %s\n", name, countOf(s.States, "state"),
-			countOf(s.Transfers, "transfer"), gates)
+		p.printf("sound: lifecycle %s, %s, %s, gates: %s\n", name, resource.Count(s.States, "state"),
+			resource.Count(s.Transfers, "transfer"), gates)
 		if f == asMarkdown {
 			p.printf("\n")
 		}

@@ -56,19 +56,12 @@ func (f *formatFlag) Type() string { return "format" }
 // add adds the flag to a command. more follows the formats in the help.
 func (f *formatFlag) add(cmd *cobra.Command, name, short, more string) {
 	cmd.Flags().VarP(f, name, short, f.names()+more)
-	values := make([]cobra.Completion, len(f.allowed))
-	for i, value := range f.allowed {
-		values[i] = string(value)
-	}
-	completeFlag(cmd, name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(cmd, name, cobra.FixedCompletions(resource.Texts(f.allowed), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // names lists the formats: "table, json or markdown".
 func (f *formatFlag) names() string {
-	names := make([]string, len(f.allowed))
-	for i, a := range f.allowed {
-		names[i] = string(a)
-	}
+	names := resource.Texts(f.allowed)
 	if len(names) == 1 {
 		return names[0]
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // overrideResult is the result of the command.
@@ -66,7 +66,7 @@ func (o *overrideResult) write(out io.Writer, f format, warnings invalid.Errors)
 		p.section(f, o.summary(shown))
 	}
 	if rest := len(o.resources) - len(shown); rest > 0 && o.overrides > 0 {
-		p.printf("\nunchanged: %s\n", countOf(rest, "resource"))
+		p.printf("\nunchanged: %s\n", resource.Count(rest, "resource"))
 	}
 	for _, l := range shown {
 		if l.Change != "none" {
@@ -137,11 +137,9 @@ func text(v any) string {
 	if v == hidden || v == awaited {
 		return fmt.Sprint(v)
 	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := resource.CompactJSON(v)
+	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return text
 }

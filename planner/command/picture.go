@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
@@ -65,7 +66,7 @@ func pictureOfGroups(s site.Site, membersKnown bool, run strategy.Report) (pictu
 			about = "critical"
 		}
 		if membersKnown {
-			about += ", " + countOf(len(g.Selectors.Members(s.Nodes)), "node")
+			about += ", " + resource.Count(len(g.Selectors.Members(s.Nodes)), "node")
 		}
 		b := box{g.Name, []string{about}, white, g.Critical}
 		reported, _ := run.Group(name)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/server"
 )
@@ -165,7 +166,7 @@ func (p *printer) results(title string, results []alike) {
 }
 
 func (a *account) counts() string {
-	return fmt.Sprintf("%s changed something, %d failed", countOf(a.Changed, "task"), a.Failed)
+	return fmt.Sprintf("%s changed something, %d failed", resource.Count(a.Changed, "task"), a.Failed)
 }
 
 // textsShown bounds the changed texts that a report shows; JSON has all.

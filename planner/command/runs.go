@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/server"
 )
 
@@ -117,7 +118,7 @@ func newPrune(j *journalFlags) *cobra.Command {
 		if err := errors.Join(err, store.Close()); err != nil {
 			return err
 		}
-		return printed(cmd, "site %s: %s deleted\n", site, countOf(n, "run"))
+		return printed(cmd, "site %s: %s deleted\n", site, resource.Count(n, "run"))
 	}
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 func newValidate() *cobra.Command {
@@ -40,7 +41,7 @@ func newValidate() *cobra.Command {
 			return err
 		}
 		if len(failures) > 0 {
-			return &statusError{statusFailed, fmt.Errorf("not valid: %s", countOf(len(failures), "error"))}
+			return &statusError{statusFailed, fmt.Errorf("not valid: %s", resource.Count(len(failures), "error"))}
 		}
 		return nil
 	}
@@ -72,10 +73,10 @@ func writeValidation(cmd *cobra.Command, f format, s *document.Site, failures, w
 	}
 	groups := "no groups, so the default strategy counts"
 	if s.Site.Groups != nil {
-		groups = countOf(len(s.Site.Groups), "group")
+		groups = resource.Count(len(s.Site.Groups), "group")
 	}
-	p.printf("valid: site %s, %s, %s, %s, %s\n", s.Site.Name, countOf(len(s.Site.Nodes), "node"), groups,
-		countOf(len(s.Site.Services), "service"), countOf(len(s.Site.Overrides), "override"))
+	p.printf("valid: site %s, %s, %s, %s, %s\n", s.Site.Name, resource.Count(len(s.Site.Nodes), "node"), groups,
+		resource.Count(len(s.Site.Services), "service"), resource.Count(len(s.Site.Overrides), "override"))
 	if s.Catalog != nil {
 		p.printf("catalog: %s\n", entitiesOf(s.Catalog)+withLifecycles(len(s.Lifecycles)))
 	}
@@ -89,7 +90,7 @@ func withLifecycles(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return ", " + countOf(n, "lifecycle")
+	return ", " + resource.Count(n, "lifecycle")
 }
 
 // entitiesOf counts the entities of a catalog, and the abstract ones among them.
@@ -108,11 +109,4 @@ func entitiesOf(c *catalog.Catalog) string {
 		kinds += fmt.Sprintf(", %d of them abstract", abstract)
 	}
 	return kinds
-}
-
-func countOf(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -381,7 +381,7 @@ func (w *watched) failures(width int, allNames bool) (lines []string) {
 	for _, a := range rollout.SaidAlike(failed, func(node string) string { return reasons[node] }) {
 		who := rollout.Alike{Nodes: a.Nodes}.Who()
 		if allNames {
-			who = countOf(len(a.Nodes), "node") + ": " + strings.Join(a.Nodes, " ")
+			who = resource.Count(len(a.Nodes), "node") + ": " + strings.Join(a.Nodes, " ")
 		}
 		lines = append(lines, wrapped("  ✗ "+who+": "+a.Reason, width, allNames)...)
 	}
@@ -394,7 +394,7 @@ func (w *watched) failures(width int, allNames bool) (lines []string) {
 		case t.failed > 0:
 			lines = append(lines, wrapped("  ✗ group "+g.Name+": "+g.reason, width, allNames)...)
 		default:
-			waited = append(waited, fmt.Sprintf("  group %s, %s: %s", g.Name, countOf(t.total, "node"), g.reason))
+			waited = append(waited, fmt.Sprintf("  group %s, %s: %s", g.Name, resource.Count(t.total, "node"), g.reason))
 		}
 	}
 	if len(lines) > 0 {

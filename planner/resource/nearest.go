@@ -64,10 +64,7 @@ const mostChoices = 30
 // Choices returns the end of a message about an unknown word: the known word that it probably means, or the known ones,
 // unless they are many.
 func Choices[T ~string](word string, known []T) string {
-	words := make([]string, len(known))
-	for i, k := range known {
-		words[i] = string(k)
-	}
+	words := Texts(known)
 	switch hint := DidYouMean(word, words); {
 	case hint != "":
 		return hint
@@ -77,6 +74,23 @@ func Choices[T ~string](word string, known []T) string {
 		return ""
 	}
 	return "; use one of " + strings.Join(words, ", ")
+}
+
+// Count returns a number with what is counted: `1 node`, `2 nodes`.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Texts returns words of a type of their own as texts.
+func Texts[T ~string](words []T) []string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return texts
 }
 
 // NoSuch returns the message about an unknown word, with [Choices].
