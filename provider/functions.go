@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 var _ provider.ProviderWithFunctions = (*slipway)(nil)
@@ -22,6 +22,39 @@ var _ provider.ProviderWithFunctions = (*slipway)(nil)
 // does.
 func (p *slipway) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{newSelectNodes, newDeploymentStrategy, newMergeOverrides, newStageOrder}
+}
+
+// callable is one of the provider's functions.
+type callable struct {
+	name       string
+	definition function.Definition
+	run        func(context.Context, function.RunRequest, *function.RunResponse)
+}
+
+func (c *callable) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
+	resp.Name = c.name
+}
+
+func (c *callable) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+	resp.Definition = c.definition
+}
+
+func (c *callable) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+	c.run(ctx, req, resp)
+}
+
+// objectsOf reads an argument that is a list or map of objects. Terraform should call a function only when all of its
+// arguments are known.
+func objectsOf[T any](ctx context.Context, argument int64, given types.Dynamic,
+	read func(*document.Values, any) ([]T, bool, invalid.Errors)) ([]T, *function.FuncError) {
+	objects, known, diags := values.From(ctx, given, read)
+	if err := argumentError(argument, diags); err != nil {
+		return nil, err
+	}
+	if !known {
+		return nil, function.NewArgumentFuncError(argument, "holds a value that is not known yet")
+	}
+	return objects, nil
 }
 
 // argumentError makes an error of a function's argument from diagnostics; nil when there are none. Functions cannot
@@ -55,26 +88,14 @@ func short(text string) string {
 
 // nodesOf reads the nodes of an argument.
 func nodesOf(ctx context.Context, argument int64, given types.Dynamic) ([]site.Node, *function.FuncError) {
-	nodes, known, diags := values.From(ctx, given, (*document.Values).Nodes)
-	if known && !diags.HasError() {
-		diags.Append(values.Diagnostics(site.ValidateNodeNames(nodes))...)
+	nodes, err := objectsOf(ctx, argument, given, (*document.Values).Nodes)
+	if err == nil {
+		err = argumentError(argument, values.Diagnostics(site.ValidateNodeNames(nodes)))
 	}
-	if err := argumentError(argument, diags); err != nil {
-		return nil, err
-	}
-	if !known {
-		return nil, stillUnknown(argument)
-	}
-	return nodes, nil
+	return nodes, err
 }
 
 // wrong makes an error of a function's argument.
 func wrong(argument int64, err error) *function.FuncError {
 	return function.NewArgumentFuncError(argument, short(err.Error()))
-}
-
-// stillUnknown reports a value that Terraform should have held back: it calls a function only when all arguments are
-// known.
-func stillUnknown(argument int64) *function.FuncError {
-	return function.NewArgumentFuncError(argument, "holds a value that is not known yet")
 }

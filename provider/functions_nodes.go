@@ -9,20 +9,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 )
 
-// selectNodes is provider::slipway::select_nodes.
-type selectNodes struct{}
-
 // secretNodes is part of the description of every parameter that takes nodes.
 const secretNodes = "Terraform counts what is returned as sensitive when a node has `connect`, because that may hold secrets; no secret is in it, so it may be wrapped in `nonsensitive`."
 
-func newSelectNodes() function.Function { return selectNodes{} }
-
-func (selectNodes) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
-	resp.Name = "select_nodes"
-}
-
-func (selectNodes) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
-	resp.Definition = function.Definition{
+// newSelectNodes returns provider::slipway::select_nodes.
+func newSelectNodes() function.Function {
+	return &callable{"select_nodes", function.Definition{
 		Summary: "Names of the nodes that selectors select.",
 		MarkdownDescription: "Returns the names of the nodes that selectors select, sorted: those that `slipway_group` and `slipway_service` would have with these `selectors`. " +
 			"Names of nodes that do not exist select nothing; a malformed label is an error.",
@@ -34,10 +26,10 @@ func (selectNodes) Definition(_ context.Context, _ function.DefinitionRequest, r
 				MarkdownDescription: "List of selectors, as in `slipway_group`: objects with `node_names`, `node_tags`, `node_labels`, `rack_names`. `[]` selects all nodes."},
 		},
 		Return: function.ListReturn{ElementType: types.StringType},
-	}
+	}, selectNodes}
 }
 
-func (selectNodes) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+func selectNodes(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
 	var nodesGiven, selectorsGiven types.Dynamic
 	if resp.Error = req.Arguments.Get(ctx, &nodesGiven, &selectorsGiven); resp.Error != nil {
 		return

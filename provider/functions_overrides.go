@@ -5,28 +5,18 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/override"
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/override"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// mergeOverrides is provider::slipway::merge_overrides.
-type mergeOverrides struct{}
-
-func newMergeOverrides() function.Function { return mergeOverrides{} }
-
-func (mergeOverrides) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
-	resp.Name = "merge_overrides"
-}
-
-func (mergeOverrides) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
-	resp.Definition = function.Definition{
+// newMergeOverrides returns provider::slipway::merge_overrides.
+func newMergeOverrides() function.Function {
+	return &callable{"merge_overrides", function.Definition{
 		Summary: "One override made of several layers.",
 		MarkdownDescription: "Merges layers of overrides, the weakest first, and returns `configuration` and `options` of the override that stands for all of them. Maps merge at every depth, lists are united with the " +
 			"weaker layer's elements first, of other values the stronger one counts; an empty list or map clears nothing, and a null counts as not given. A layer with `merge = \"title\"` replaces a title whole, and an option or the defaults of a type, too. " +
@@ -35,20 +25,17 @@ func (mergeOverrides) Definition(_ context.Context, _ function.DefinitionRequest
 			function.DynamicParameter{Name: "overrides", MarkdownDescription: "Layers, as a list or map: `slipway_override` resources, or objects with the same attributes, of which only `name` and `configuration` are required. Their scopes do not matter; a map counts in the order of its keys."},
 		},
 		Return: function.DynamicReturn{},
-	}
+	}, mergeOverrides}
 }
 
-func (mergeOverrides) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+func mergeOverrides(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
 	var given types.Dynamic
 	if resp.Error = req.Arguments.Get(ctx, &given); resp.Error != nil {
 		return
 	}
-	layers, known, diags := values.From(ctx, given, (*document.Values).Overrides)
-	if resp.Error = argumentError(0, diags); resp.Error != nil {
-		return
-	}
-	if !known {
-		resp.Error = stillUnknown(0)
+	layers, ferr := objectsOf(ctx, 0, given, (*document.Values).Overrides)
+	if ferr != nil {
+		resp.Error = ferr
 		return
 	}
 	for _, l := range layers {

@@ -15,11 +15,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// stageOrder is provider::slipway::stage_order.
-type stageOrder struct{}
-
-func newStageOrder() function.Function { return stageOrder{} }
-
 // taskValue is a task as the function returns it.
 type taskValue struct {
 	Plugin      string            `tfsdk:"plugin"`
@@ -49,13 +44,10 @@ type stagesValue struct {
 	PostDeployment []taskValue `tfsdk:"post_deployment"`
 }
 
-func (stageOrder) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
-	resp.Name = "stage_order"
-}
-
-func (stageOrder) Definition(_ context.Context, _ function.DefinitionRequest, resp *function.DefinitionResponse) {
+// newStageOrder returns provider::slipway::stage_order.
+func newStageOrder() function.Function {
 	tasks := types.ListType{ElemType: types.ObjectType{AttrTypes: taskAttributes()}}
-	resp.Definition = function.Definition{
+	return &callable{"stage_order", function.Definition{
 		Summary: "Tasks of plugins in the order in which they run.",
 		MarkdownDescription: "Returns the stage tasks of plugins in the order in which they run, as an object with the lists `pre_deployment` and `post_deployment`: by the number after the slash of their stage, then by the name of their plugin, then as in " +
 			"their document. Every task has `plugin`, `version`, `index` (in its document, from 0), `priority`, `type`, `role`, `nodes`, `parameters` (as text) and `fail_on_error`. The guide [Plugins](../guides/plugins) says what tasks are made of.",
@@ -68,10 +60,10 @@ func (stageOrder) Definition(_ context.Context, _ function.DefinitionRequest, re
 		},
 		Return: function.ObjectReturn{AttributeTypes: map[string]attr.Type{plugin.PreDeployment: tasks,
 			plugin.PostDeployment: tasks}},
-	}
+	}, stageOrder}
 }
 
-func (stageOrder) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+func stageOrder(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
 	var pluginsGiven, nodesGiven types.Dynamic
 	if resp.Error = req.Arguments.Get(ctx, &pluginsGiven, &nodesGiven); resp.Error != nil {
 		return

@@ -3,21 +3,14 @@ package provider
 import (
 	"context"
 
-	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
-
-// deploymentStrategy is provider::slipway::deployment_strategy.
-type deploymentStrategy struct{}
-
-func newDeploymentStrategy() function.Function { return deploymentStrategy{} }
 
 // strategyValue is what the function returns.
 type strategyValue struct {
@@ -25,13 +18,9 @@ type strategyValue struct {
 	Levels [][]string `tfsdk:"levels"`
 }
 
-func (deploymentStrategy) Metadata(_ context.Context, _ function.MetadataRequest, resp *function.MetadataResponse) {
-	resp.Name = "deployment_strategy"
-}
-
-func (deploymentStrategy) Definition(_ context.Context, _ function.DefinitionRequest,
-	resp *function.DefinitionResponse) {
-	resp.Definition = function.Definition{
+// newDeploymentStrategy returns provider::slipway::deployment_strategy.
+func newDeploymentStrategy() function.Function {
+	return &callable{"deployment_strategy", function.Definition{
 		Summary: "Order in which groups are rolled out.",
 		MarkdownDescription: "Returns the order in which groups are rolled out, as an object: `order` has the names of the groups as a run handles them, one at a time; `levels` has the same names by " +
 			"how deep they lie in the dependencies, first those that depend on no group. Unknown groups, duplicate names and cycles are errors.",
@@ -44,20 +33,17 @@ func (deploymentStrategy) Definition(_ context.Context, _ function.DefinitionReq
 			"order":  types.ListType{ElemType: types.StringType},
 			"levels": types.ListType{ElemType: types.ListType{ElemType: types.StringType}},
 		}},
-	}
+	}, deploymentStrategy}
 }
 
-func (deploymentStrategy) Run(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
+func deploymentStrategy(ctx context.Context, req function.RunRequest, resp *function.RunResponse) {
 	var given types.Dynamic
 	if resp.Error = req.Arguments.Get(ctx, &given); resp.Error != nil {
 		return
 	}
-	groups, known, diags := values.From(ctx, given, (*document.Values).Groups)
-	if resp.Error = argumentError(0, diags); resp.Error != nil {
-		return
-	}
-	if !known {
-		resp.Error = stillUnknown(0)
+	groups, ferr := objectsOf(ctx, 0, given, (*document.Values).Groups)
+	if ferr != nil {
+		resp.Error = ferr
 		return
 	}
 	errs := site.ValidateDependencies(groups)

@@ -2,6 +2,8 @@ package enroll
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -74,8 +76,6 @@ func (v *inventory) child(parent, child *group) {
 	}
 }
 
-func (*inventory) set(vars map[string]variable, value variable) { vars[value.name] = value }
-
 // exhausted reports, once, that too much would be read.
 func (v *inventory) exhausted(at position) {
 	if !v.full {
@@ -117,7 +117,7 @@ func (v *inventory) addHosts(g *group, pattern string, at position, vars []varia
 		}
 		for _, value := range vars {
 			value.object, value.of = "host", name
-			v.set(h.vars, value)
+			h.vars[value.name] = value
 		}
 	}
 }
@@ -234,21 +234,16 @@ func (v *inventory) names(file string, list *yaml.Node, each func(*yaml.Node)) {
 func (v *inventory) treeHost(file string, g *group, key, value *yaml.Node) {
 	vars := make(map[string]variable)
 	v.variables(file, value, vars, "", "")
-	list := make([]variable, 0, len(vars))
-	for _, value := range vars {
-		list = append(list, value)
-	}
-	slices.SortFunc(list, func(a, b variable) int { return cmp.Compare(a.name, b.name) })
 	if g == nil {
 		g = v.group("ungrouped", at(file, key))
 	}
-	v.addHosts(g, key.Value, at(file, key), list)
+	v.addHosts(g, key.Value, at(file, key), byName(vars))
 }
 
 // variables reads variables of a group or a host.
 func (v *inventory) variables(file string, n *yaml.Node, into map[string]variable, object, of string) {
 	v.members(file, n, "a mapping of variables", func(key, value *yaml.Node) {
-		v.set(into, variable{name: key.Value, value: value, at: at(file, key), object: object, of: of})
+		into[key.Value] = variable{name: key.Value, value: value, at: at(file, key), object: object, of: of}
 	})
 }
 
@@ -286,7 +281,7 @@ func (v *inventory) beside(f Variables) {
 
 // check reports groups that are only mentioned.
 func (v *inventory) check() {
-	for _, g := range v.sorted(v.all()) {
+	for _, g := range sorted(maps.Values(v.groups)) {
 		if !g.defined {
 			v.report(g.at, "group", g.name, "", "there is no such group; write it as a section [%s] or below children", g.name)
 		}
@@ -295,7 +290,7 @@ func (v *inventory) check() {
 
 // enroll makes the nodes.
 func (v *inventory) enroll() {
-	for _, g := range v.sorted(v.all()) {
+	for _, g := range sorted(maps.Values(v.groups)) {
 		if cycle := v.depthOf(g, nil); cycle {
 			v.report(g.at, "group", g.name, "", "is a child of itself; take it out of the children of one of the groups")
 			return
@@ -304,27 +299,22 @@ func (v *inventory) enroll() {
 	for _, h := range v.order {
 		v.node(h)
 	}
-	for _, g := range v.sorted(v.all()) {
+	for _, g := range sorted(maps.Values(v.groups)) {
 		if !g.hosts && g.name != "all" && g.name != "ungrouped" {
 			v.warn(g.at, "group", g.name, "", "", "has no hosts, so it and its variables are left out")
 		}
 	}
 }
 
-func (v *inventory) all() []*group {
-	out := make([]*group, 0, len(v.groups))
-	for _, g := range v.groups {
-		out = append(out, g)
-	}
-	return out
-}
-
 // sorted sorts groups as Ansible merges their variables: by depth, ansible_group_priority and name.
-func (*inventory) sorted(groups []*group) []*group {
-	slices.SortFunc(groups, func(a, b *group) int {
+func sorted(groups iter.Seq[*group]) []*group {
+	return slices.SortedFunc(groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.priority(), b.priority()), strings.Compare(a.name, b.name))
 	})
-	return groups
+}
+
+func byName(vars map[string]variable) []variable {
+	return slices.SortedFunc(maps.Values(vars), func(a, b variable) int { return strings.Compare(a.name, b.name) })
 }
 
 // priority is ansible_group_priority, 1 where it is not given.
@@ -372,11 +362,7 @@ func (v *inventory) ancestors(h *host) []*group {
 	for _, g := range h.groups {
 		walk(g)
 	}
-	out := make([]*group, 0, len(seen))
-	for g := range seen {
-		out = append(out, g)
-	}
-	return v.sorted(out)
+	return sorted(maps.Keys(seen))
 }
 
 // node makes the node of a host: groups become tags, variables of the connection its connection, others labels.
@@ -384,29 +370,19 @@ func (v *inventory) node(h *host) {
 	groups := v.ancestors(h)
 	n := site.Node{Name: h.name, Address: h.name}
 	vars := make(map[string]variable)
-	merge := func(more map[string]variable) {
-		for name, value := range more {
-			vars[name] = value
-		}
-	}
 	for _, g := range groups {
-		merge(g.vars)
+		maps.Copy(vars, g.vars)
 		if g.name != "all" && g.name != "ungrouped" {
 			addTags(&n, g.name)
 		}
 	}
 	for _, g := range groups {
-		merge(g.beside)
+		maps.Copy(vars, g.beside)
 	}
-	merge(h.vars)
-	merge(h.beside)
-	list := make([]variable, 0, len(vars))
-	for _, value := range vars {
-		list = append(list, value)
-	}
-	slices.SortFunc(list, func(a, b variable) int { return strings.Compare(a.name, b.name) })
+	maps.Copy(vars, h.vars)
+	maps.Copy(vars, h.beside)
 	u := &use{reader: v.reader, node: &n, vars: vars}
-	for _, value := range list {
+	for _, value := range byName(vars) {
 		u.take(value)
 	}
 	slices.Sort(n.Tags)

@@ -45,8 +45,9 @@ func (v *inventory) ini(s Source) {
 				v.report(at, "", "", "", "a line below [%s:vars] is NAME=VALUE", group.name)
 				continue
 			}
-			v.set(group.vars, variable{name: strings.TrimSpace(name), value: literal(strings.TrimSpace(value)), at: at,
-				object: "group", of: group.name})
+			name = strings.TrimSpace(name)
+			group.vars[name] = variable{name: name, value: literal(strings.TrimSpace(value)), at: at, object: "group",
+				of: group.name}
 		case "children":
 			if name, _, comment := strings.Cut(text, " #"); comment {
 				text = strings.TrimSpace(name)

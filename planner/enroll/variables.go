@@ -28,62 +28,58 @@ type use struct {
 	vars map[string]variable
 }
 
+// taker puts a variable into a node.
+type taker func(u *use, v variable)
+
+// ofText is a taker of texts.
+func ofText(with func(u *use, v variable, s string)) taker {
+	return func(u *use, v variable) { u.text(v, func(s string) { with(u, v, s) }) }
+}
+
 // takers are the variables that become something else than a label.
-func takers() map[string]func(*use, variable) {
-	address := func(u *use, v variable) {
-		u.text(v, func(s string) { u.node.Address = s })
-	}
-	port := func(u *use, v variable) {
-		u.text(v, func(s string) {
-			n, err := strconv.Atoi(s)
-			if err != nil || n < 1 || n > 65535 {
-				u.wrong(v, "must be a port, a number from 1 to 65535")
-			}
-			u.node.Connection.Port = n
-		})
-	}
-	user := func(u *use, v variable) { u.text(v, func(s string) { u.node.Connection.User = s }) }
-	key := func(u *use, v variable) { u.text(v, func(s string) { u.node.Connection.PrivateKeyFile = s }) }
-	timeout := func(u *use, v variable) {
-		u.text(v, func(s string) {
-			n, err := strconv.Atoi(s)
-			if err != nil || n < 1 {
-				u.wrong(v, "must be a number of seconds, 1 or more")
-			}
-			u.node.Connection.ConnectTimeout = time.Duration(n) * time.Second
-		})
-	}
-	arguments := func(u *use, v variable) {
-		u.text(v, func(s string) {
-			u.arguments(s, func(reason string) { u.unused(v, reason) }, func(what string) { u.wrong(v, what) })
-		})
-	}
-	return map[string]func(*use, variable){
+func takers() map[string]taker {
+	address := ofText(func(u *use, _ variable, s string) { u.node.Address = s })
+	port := ofText(func(u *use, v variable, s string) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 65535 {
+			u.wrong(v, "must be a port, a number from 1 to 65535")
+		}
+		u.node.Connection.Port = n
+	})
+	user := ofText(func(u *use, _ variable, s string) { u.node.Connection.User = s })
+	key := ofText(func(u *use, _ variable, s string) { u.node.Connection.PrivateKeyFile = s })
+	timeout := ofText(func(u *use, v variable, s string) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			u.wrong(v, "must be a number of seconds, 1 or more")
+		}
+		u.node.Connection.ConnectTimeout = time.Duration(n) * time.Second
+	})
+	arguments := ofText(func(u *use, v variable, s string) {
+		u.arguments(s, func(reason string) { u.unused(v, reason) }, func(what string) { u.wrong(v, what) })
+	})
+	return map[string]taker{
 		"ansible_host": address, "ansible_ssh_host": address,
 		"ansible_port": port, "ansible_ssh_port": port,
 		"ansible_user": user, "ansible_ssh_user": user,
 		"ansible_ssh_private_key_file": key, "ansible_private_key_file": key,
 		"ansible_timeout": timeout, "ansible_ssh_timeout": timeout,
 		"ansible_ssh_common_args": arguments, "ansible_ssh_extra_args": arguments, "ansible_ssh_args": arguments,
-		"ansible_connection": (*use).connection,
-		"ansible_become":     (*use).become,
-		"ansible_become_method": func(u *use, v variable) {
-			u.text(v, func(s string) {
-				if s != "sudo" {
-					u.unused(v, "is not sudo, the only way in which slipway becomes root; the node needs another one")
-				}
-			})
-		},
-		"ansible_become_user": func(u *use, v variable) {
-			u.text(v, func(s string) {
-				if s != "root" {
-					u.unused(v, "is not root, and slipway always becomes root")
-				}
-			})
-		},
+		"ansible_connection": ofText((*use).connection),
+		"ansible_become":     ofText((*use).become),
+		"ansible_become_method": ofText(func(u *use, v variable, s string) {
+			if s != "sudo" {
+				u.unused(v, "is not sudo, the only way in which slipway becomes root; the node needs another one")
+			}
+		}),
+		"ansible_become_user": ofText(func(u *use, v variable, s string) {
+			if s != "root" {
+				u.unused(v, "is not root, and slipway always becomes root")
+			}
+		}),
 		"ansible_group_priority": func(*use, variable) {}, // counts where the variables of groups are merged
-		rackVariable:             func(u *use, v variable) { u.text(v, func(s string) { u.node.Rack = s }) },
-		zoneVariable:             func(u *use, v variable) { u.text(v, func(s string) { u.node.Zone = s }) },
+		rackVariable:             ofText(func(u *use, _ variable, s string) { u.node.Rack = s }),
+		zoneVariable:             ofText(func(u *use, _ variable, s string) { u.node.Zone = s }),
 		rolesVariable:            func(u *use, v variable) { u.node.Roles = u.list(v) },
 		tagsVariable:             func(u *use, v variable) { addTags(u.node, u.list(v)...) },
 		labelsVariable:           (*use).labels,
@@ -103,7 +99,7 @@ func (u *use) take(v variable) {
 		u.unused(v, "is left out, because "+today+" is there, too")
 		return
 	}
-	taker, known := allTakers[v.name]
+	takes, known := allTakers[v.name]
 	value := follow(v.value)
 	switch {
 	case hasSecret(value) || !known && secretName(v.name):
@@ -113,7 +109,7 @@ func (u *use) take(v variable) {
 		}
 		u.unused(v, "is a secret by its name or form, and is not written: "+hint)
 	case known:
-		taker(u, v)
+		takes(u, v)
 	case strings.HasPrefix(v.name, "ansible_"):
 		u.unused(v, "is for Ansible; slipway has no use for it")
 	case value.Kind != yaml.ScalarNode:
@@ -181,30 +177,26 @@ func (u *use) labels(v variable) {
 	}
 }
 
-func (u *use) connection(v variable) {
-	u.text(v, func(s string) {
-		switch s {
-		case "local", "ansible.builtin.local":
-			u.node.Connection.Transport = "local"
-		case "ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh", "ansible.builtin.paramiko_ssh":
-		default:
-			u.unused(v, "is neither ssh nor local, the ways in which slipway reaches nodes; ssh is taken")
-		}
-	})
+func (u *use) connection(v variable, s string) {
+	switch s {
+	case "local", "ansible.builtin.local":
+		u.node.Connection.Transport = "local"
+	case "ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh", "ansible.builtin.paramiko_ssh":
+	default:
+		u.unused(v, "is neither ssh nor local, the ways in which slipway reaches nodes; ssh is taken")
+	}
 }
 
-func (u *use) become(v variable) {
-	u.text(v, func(s string) {
-		var sudo bool
-		switch strings.ToLower(s) {
-		case "yes", "true", "on", "y", "t", "1":
-			sudo = true
-		case "no", "false", "off", "n", "f", "0":
-		default:
-			u.wrong(v, "must be true or false")
-		}
-		u.node.Connection.Sudo = &sudo
-	})
+func (u *use) become(v variable, s string) {
+	var sudo bool
+	switch strings.ToLower(s) {
+	case "yes", "true", "on", "y", "t", "1":
+		sudo = true
+	case "no", "false", "off", "n", "f", "0":
+	default:
+		u.wrong(v, "must be true or false")
+	}
+	u.node.Connection.Sudo = &sudo
 }
 
 // unused warns that a variable, or a part of it, is left out.
