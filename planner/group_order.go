@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,11 +30,7 @@ func (d *desired) orderGroups(works []plugin.NodeTask) [][]string {
 	}
 	d.orderByCallbacks(order)
 	d.orderByActions(works, order)
-	pairs := make([][2]int, 0, len(before))
-	for pair := range before {
-		pairs = append(pairs, pair)
-	}
-	slices.SortFunc(pairs, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+	pairs := slices.SortedFunc(maps.Keys(before), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 	after := make([][]string, len(d.groups))
 	for _, pair := range pairs {
 		after[pair[1]] = append(after[pair[1]], d.groups[pair[0]].Name)

@@ -46,10 +46,8 @@ func (c *Catalog) Origin(entity string, i int) Origin {
 	return Origin{}
 }
 
-// Code is a code of an error in a definition, or in the attributes of a service. The codes for attributes have the
-// names of the conformance vectors.
-
-// The codes.
+// The codes of errors in a definition, or in the attributes of a service. Those for attributes have the names of the
+// conformance vectors.
 const (
 	UnknownAttribute invalid.Code = "unknown_attribute"
 	MissingAttribute invalid.Code = "missing_attribute"

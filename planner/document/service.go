@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -212,12 +213,10 @@ func (r *reader) isEntity(n *yaml.Node, fs *fields, path string, e *catalog.Enti
 // isCatalog reports whether a document holds a catalog and nothing else of a site.
 func isCatalog(n *yaml.Node) bool {
 	holds := func(keys []string) bool {
-		for _, name := range keys {
-			if _, value := child(n, name); value != nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(keys, func(name string) bool {
+			_, value := child(n, name)
+			return value != nil
+		})
 	}
 	return holds(catalogKeys()) && !holds(siteKeys())
 }

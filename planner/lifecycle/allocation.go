@@ -265,12 +265,9 @@ func (v value) outdated(existing any) bool {
 	if v.prior == nil || resource.Canonical(v.prior[v.attribute.Name]) != resource.Canonical(existing) {
 		return false
 	}
-	for _, name := range v.attribute.Allocate.Per {
-		if resource.Canonical(v.prior[name]) != resource.Canonical(v.object[name]) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.attribute.Allocate.Per, func(name string) bool {
+		return resource.Canonical(v.prior[name]) != resource.Canonical(v.object[name])
+	})
 }
 
 // use records a block as used by the service.

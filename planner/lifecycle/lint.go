@@ -11,9 +11,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// Code is a code of an error in a lifecycle.
-
-// The codes: those of lsm.md 5, and some for names and sizes.
+// The codes of errors in a lifecycle: those of lsm.md 5, and some for names and sizes.
 const (
 	UnknownStateCode  invalid.Code = "unknown_state"
 	BadTrigger        invalid.Code = "bad_trigger"

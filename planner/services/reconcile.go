@@ -147,12 +147,9 @@ func (t *Transition) isEnding(r Record) bool {
 
 // leadsToDeletion reports whether a service in the state ends up deleted if nothing fails.
 func leadsToDeletion(machine *lifecycle.Machine, state string) bool {
-	for _, s := range machine.Lifecycle().States {
-		if s.Deleted && leadsTo(machine, state, s.Name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(machine.Lifecycle().States, func(s lifecycle.State) bool {
+		return s.Deleted && leadsTo(machine, state, s.Name)
+	})
 }
 
 // startChanges starts creations and updates, then deletions. A service that refers to one not yet created is tried

@@ -3,6 +3,7 @@ package template
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -63,15 +64,8 @@ func decodeYAML(text string) (cty.Value, error) {
 }
 
 func aliased(n *yaml.Node, depth int) bool {
-	if n.Kind == yaml.AliasNode || depth > maxDepth {
-		return true
-	}
-	for _, c := range n.Content {
-		if aliased(c, depth+1) {
-			return true
-		}
-	}
-	return false
+	return n.Kind == yaml.AliasNode || depth > maxDepth ||
+		slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return aliased(c, depth+1) })
 }
 
 func decoded(value any) (cty.Value, error) {
