@@ -48,8 +48,8 @@ func Exec() resource.Schema {
 				Description: "Directories in which programs are looked for. Default: " + PlainPath + "."},
 			{Name: "returns", Kind: resource.StringList, Scalars: true, Check: checkReturns,
 				Description: "Exit statuses that count as success, 0 to 255. Default: 0."},
-			{Name: "logoutput", Kind: resource.Bool,
-				Description: "Accepted for Puppet's sake. What a command prints is always part of its result, except with sensitive = true."},
+			{Name: "logoutput", Kind: resource.Bool, Text: true, Check: checkLogOutput,
+				Description: "true, false or \"on_failure\": accepted for Puppet's sake. What a command prints is always part of its result, except with sensitive = true."},
 		},
 	}
 }
@@ -90,6 +90,13 @@ func checkTries(value any) error {
 	n, ok := value.(int64)
 	if !ok || n < 1 || n > 1000 {
 		return fmt.Errorf("%d must be 1 to 1000", n)
+	}
+	return nil
+}
+
+func checkLogOutput(value any) error {
+	if text, is := value.(string); is && text != "on_failure" {
+		return fmt.Errorf("%q must be true, false or \"on_failure\"", text)
 	}
 	return nil
 }

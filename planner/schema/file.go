@@ -37,8 +37,9 @@ func File() resource.Schema {
 		Parameters: []resource.Parameter{
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path on the node. Default: the title."},
-			{Name: "ensure", Kind: resource.String, Values: []string{"present", "file", "directory", "link", "absent"},
-				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`. Default: `link` with `target`, `file` with `content`, `content_base64`, `template`, `source` or `source_file`; " +
+			{Name: "ensure", Kind: resource.String, Scalars: true, Values: []string{"present", "file", "directory", "link", "absent"},
+				Same: map[string]string{"false": "absent"},
+				Description: "What is at the path: `present` (anything, by default an empty file), `file`, `directory`, `link` or `absent`, which false means, too. Default: `link` with `target`, `file` with `content`, `content_base64`, `template`, `source` or `source_file`; " +
 					"without any of them, what is there: `owner`, `group` and `mode` of it are managed, and where nothing is there, nothing is made."},
 			{Name: "content", Kind: resource.String, Check: checkContent,
 				Description: "The whole content, at most 8 MiB. Without it, `content_base64`, `template`, `source` and `source_file`, the content of a file that is there stays, and a new one is empty."},

@@ -23,7 +23,7 @@ func Mount() resource.Schema {
 			{Name: "device", Kind: resource.String, Check: checkMountField,
 				Description: "What is mounted: a device, UUID=..., LABEL=..., or a remote directory. Required unless the mount point is to be absent."},
 			{Name: "fstype", Kind: resource.String, Check: checkMountField,
-				Description: "Type of the file system. Default: the one in fstab, or auto."},
+				Description: "Type of the file system. Default: the one in fstab, or auto. `swap` is an area for swapping, which has no mount point: `device` says which, the title is any text, mounted and unmounted say whether the kernel uses it, and of the options pri=N and discard are given to swapon."},
 			{Name: "options", Kind: resource.String, Check: checkMountField,
 				Description: "Options, with commas between them. Default: those in fstab, or defaults."},
 			{Name: "dump", Kind: resource.Integer, Check: checkMountNumber,
@@ -36,15 +36,29 @@ func Mount() resource.Schema {
 				Description: "Accepted for Puppet's sake where it is true or \"yes\", and changes nothing: what is in fstab is mounted at boot, unless its options have noauto."},
 		},
 		Check: func(r resource.Resource) []invalid.Error {
+			if IsSwap(r) && r.Parameters.Has("device") {
+				return nil
+			}
+			if IsSwap(r) {
+				return []invalid.Error{{Attribute: "device", Code: invalid.MissingParameter, Message: `is required with fstype = "swap", which has no mount point`}}
+			}
 			var errs []invalid.Error
 			if err := checkShortest(r.Title); err != nil {
 				errs = append(errs, invalid.Error{Attribute: "title", Message: err.Error() + "; it is the mount point"})
 			}
 			return append(errs, neededUnlessAbsent(r, "device")...)
 		},
-		Target: func(r resource.Resource) (name, aim string) { return r.Title, "" },
+		Target: func(r resource.Resource) (name, aim string) {
+			if IsSwap(r) {
+				return "swap " + r.Parameters.String("device"), ""
+			}
+			return r.Title, ""
+		},
 	}
 }
+
+// IsSwap reports whether a mount is an area for swapping.
+func IsSwap(r resource.Resource) bool { return r.Parameters.String("fstype") == "swap" }
 
 func checkAtBoot(value any) error {
 	if text, _ := value.(string); text != "true" && text != "yes" {

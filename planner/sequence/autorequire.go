@@ -103,7 +103,11 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 	"file_line":   fileWith,
 	"ini_setting": fileWith,
 	"mount": func(c *nodeTasks, r resource.Resource) []int {
-		return collect(c.fileOrDirectoryOf(r.Title), c.mountOf(r.Title))
+		at := r.Title
+		if schema.IsSwap(r) {
+			at = r.Parameters.String("device")
+		}
+		return collect(c.fileOrDirectoryOf(at), c.mountOf(at))
 	},
 	"ssh_authorized_key": func(c *nodeTasks, r resource.Resource) []int {
 		keys := schema.KeysFile(r)

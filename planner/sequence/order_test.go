@@ -114,6 +114,8 @@ func TestOrder(t *testing.T) {
 			"file[/mnt] mount[/mnt] mount[/mnt/q] file[/mnt/q/f]"},
 		"file: below a mount, through links": {rs("a file[/l/q/f]", "b file[/l] target=/k", "c file[/k] target=mnt",
 			"d mount[/mnt]", "e mount[/mnt/q]"), "file[/k] file[/l] mount[/mnt] mount[/mnt/q] file[/l/q/f]"},
+		"mount: file of swap": {rs("a mount[swap] device=/swapfile fstype=swap", "b file[/swapfile] mode=0600"),
+			"file[/swapfile] mount[swap]"},
 		"ini_setting, user: below a mount, through a link": {rs("a ini_setting[i] path=/l/x.ini", "b user[u] home=/l/u",
 			"c file[/l] target=mnt/", "d mount[/mnt]"), "file[/l] mount[/mnt] ini_setting[i] user[u]"},
 		"file: through links in a circle": {rs("a file[/l/f]", "b file[/l] target=/k", "c file[/k] target=/l",

@@ -69,7 +69,7 @@ configuration says it, and an error of the second resource where only the node k
 | ` + "`" + `host` + "`" + ` | titles that differ in upper and lower case; an alias is not the name, so a name and the alias of another one may both be managed | |
 | ` + "`" + `file_line` + "`" + ` | two titles with one ` + "`" + `path` + "`" + ` and ` + "`" + `line` + "`" + ` | links in the path, also the file itself |
 | ` + "`" + `ini_setting` + "`" + ` | two titles with one ` + "`" + `path` + "`" + `, ` + "`" + `section` + "`" + ` and ` + "`" + `setting` + "`" + ` | links in the path, also the file itself |
-| ` + "`" + `mount` + "`" + ` | a path has one spelling, without a slash at its end | links in the path |
+| ` + "`" + `mount` + "`" + ` | a path has one spelling, without a slash at its end; two titles with ` + "`" + `fstype = "swap"` + "`" + ` and one ` + "`" + `device` + "`" + ` | links in the path |
 | ` + "`" + `package` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `; ` + "`" + `tree` + "`" + ` and ` + "`" + `tree:amd64` + "`" + `; those of gem, pip and npm are others | the node's own architecture in the name |
 | ` + "`" + `service` + "`" + ` | two titles with one ` + "`" + `name` + "`" + `, with or without ` + "`" + `.service` + "`" + ` | a unit's other names |
 | ` + "`" + `ssh_authorized_key` + "`" + ` | two titles with one ` + "`" + `name` + "`" + ` and ` + "`" + `user` + "`" + `, or ` + "`" + `target` + "`" + ` | the file of a ` + "`" + `user` + "`" + ` given as ` + "`" + `target` + "`" + `; links in the path, also the file itself |

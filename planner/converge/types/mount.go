@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
@@ -36,6 +37,8 @@ type mountBefore struct {
 	// was.
 	Said    bool     `json:"said,omitempty"`
 	Mounted *mounted `json:"mounted,omitempty"`
+	// Swap is the device of an area for swapping, as fstab names it; empty for what is mounted.
+	Swap string `json:"swap,omitempty"`
 	// Unmounts says that a remount does not do for what is mounted, in the resource's present form.
 	Unmounts bool `json:"unmounts,omitempty"`
 }
@@ -57,6 +60,9 @@ func (mountType) mounted(s *Session, point string) (*mounted, error) {
 // Resolve follows the links in the path, except where something is mounted by it: then it has none, and a look at it
 // may hang.
 func (mountType) Resolve(s *Session, object string) string {
+	if device, swap := strings.CutPrefix(object, swapType+" "); swap {
+		return swapType + " " + mountPoint{swap: device}.device(s)
+	}
 	if content, err := s.ReadFile(mountinfoPath); err == nil && findMounted(string(content), object) != nil {
 		return object
 	}
@@ -68,11 +74,12 @@ func (t mountType) Check(_ context.Context, s *Session, r resource.Resource) ([]
 	if err != nil {
 		return nil, err
 	}
-	live, err := t.mounted(s, r.Title)
+	at := pointOf(r)
+	live, err := at.live(s)
 	if err != nil {
 		return nil, err
 	}
-	found := findMount(r.Title)(f.lines)
+	found := at.find()(f.lines)
 	c := comparison{resource: r}
 	c.state(mountState(mountEnsure(r), len(found) > 0, live != nil), mountEnsure(r))
 	if schema.WantsAbsent(r) || len(found) == 0 {
@@ -80,7 +87,11 @@ func (t mountType) Check(_ context.Context, s *Session, r resource.Resource) ([]
 	}
 	is, should := fstab.compare(&c, f.lines, found)
 	if live != nil && mountEnsure(r) == "mounted" && is["options"] == should["options"] {
-		have, want := live.against(should["options"])
+		against := live.against
+		if at.swap != "" {
+			against = live.againstSwap
+		}
+		have, want := against(should["options"])
 		c.text("options", strings.Join(have, ","), strings.Join(want, ","))
 	}
 	return c.found, nil
@@ -102,8 +113,9 @@ func mountState(should string, inFstab, live bool) string {
 }
 
 func (t mountType) capture(_ context.Context, s *Session, r resource.Resource) (*mountBefore, error) {
-	e, err := s.remember(r.Sensitive(), fstab.path, findMount(r.Title))
-	b := mountBefore{entries: e}
+	at := pointOf(r)
+	e, err := s.remember(r.Sensitive(), fstab.path, at.find())
+	b := mountBefore{entries: e, Swap: at.swap}
 	if err == nil {
 		err = t.note(s, r, &b, nil)
 	}
@@ -112,11 +124,12 @@ func (t mountType) capture(_ context.Context, s *Session, r resource.Resource) (
 
 // now takes down the line, and what is mounted where the resource has said something of that.
 func (t mountType) now(_ context.Context, s *Session, title string, b *mountBefore) (*mountBefore, error) {
-	e, err := s.remember(true, fstab.path, findMount(title))
+	at := b.point(title)
+	e, err := s.remember(true, fstab.path, at.find())
 	e.Fields, e.Image = b.Fields, true
-	n := mountBefore{entries: e, Said: b.Said, Unmounts: b.Unmounts}
+	n := mountBefore{entries: e, Said: b.Said, Unmounts: b.Unmounts, Swap: b.Swap}
 	if err == nil && n.Said {
-		n.Mounted, err = t.mounted(s, title)
+		n.Mounted, err = at.live(s)
 	}
 	return &n, err
 }
@@ -135,7 +148,7 @@ func (t mountType) widen(_ context.Context, s *Session, r resource.Resource, b *
 func (mountType) release(
 	_ context.Context, s *Session, r resource.Resource, b *mountBefore,
 ) (resource.Parameters, error) {
-	returning, err := fstab.release(s, &b.entries, r, findMount(r.Title))
+	returning, err := fstab.release(s, &b.entries, r, pointOf(r).find())
 	if err == nil && b.Said && mountEnsure(r) == "present" {
 		if returning["ensure"] = "unmounted"; b.Mounted != nil {
 			returning["ensure"] = "mounted"
@@ -146,11 +159,12 @@ func (mountType) release(
 }
 
 func (t mountType) note(s *Session, r resource.Resource, b *mountBefore, l lines) (err error) {
-	fstab.widen(&b.entries, r, l, findMount(r.Title)(l))
+	at := pointOf(r)
+	fstab.widen(&b.entries, r, l, at.find()(l))
 	b.Unmounts = !remounts(r)
 	if !b.Said && mountEnsure(r) != "present" {
 		b.Said = true
-		b.Mounted, err = t.mounted(s, r.Title)
+		b.Mounted, err = at.live(s)
 	}
 	return err
 }
@@ -160,16 +174,17 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 	if err != nil {
 		return err
 	}
-	live, err := t.mounted(s, r.Title)
+	at := pointOf(r)
+	live, err := at.live(s)
 	if err != nil {
 		return err
 	}
 	former := f.lines
-	f.lines = fstab.set(f.lines, findMount(r.Title)(f.lines), r)
+	f.lines = fstab.set(f.lines, at.find()(f.lines), mountLine(r))
 	ensure := mountEnsure(r)
 	if live != nil && (ensure == "absent" || ensure == "unmounted" ||
-		ensure == "mounted" && movesMount(former, f.lines, *live, r.Title)) {
-		if err := t.run(ctx, s, "unmount", r.Title, "umount"); err != nil {
+		ensure == "mounted" && movesMount(former, f.lines, *live, at)) {
+		if err := t.unmount(ctx, s, at); err != nil {
 			return err
 		}
 		live = nil
@@ -181,9 +196,9 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 		return err
 	}
 	if live == nil {
-		return t.mount(ctx, s, r.Title)
+		return t.mount(ctx, s, at)
 	}
-	if err := t.remount(ctx, s, r); err != nil {
+	if err := t.remount(ctx, s, r, live); err != nil {
 		// With the new line left in fstab, the next check would take the mount for as it should be.
 		f.there, f.read, f.lines = true, "", former
 		return errors.Join(err, f.write(s, system.Attributes{}))
@@ -191,15 +206,43 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 	return nil
 }
 
-// remount has what is mounted take the options of fstab.
-func (t mountType) remount(ctx context.Context, s *Session, r resource.Resource) error {
-	if remounts(r) {
+// mountLine returns r with what a new line of it needs besides: swap is mounted nowhere.
+func mountLine(r resource.Resource) resource.Resource {
+	if schema.IsSwap(r) {
+		r.Parameters = maps.Clone(r.Parameters)
+		r.Parameters["name"] = "none"
+	}
+	return r
+}
+
+// remount has what is mounted take the options of fstab. An area for swapping takes another priority anew only.
+func (t mountType) remount(ctx context.Context, s *Session, r resource.Resource, live *mounted) error {
+	at := pointOf(r)
+	if at.swap != "" {
+		if is, _ := live.againstSwap(at.options(s)); len(is) == 0 {
+			return nil
+		}
+	} else if remounts(r) {
 		return t.run(ctx, s, "remount", r.Title, "mount", "-o", "remount")
 	}
-	if err := t.run(ctx, s, "unmount", r.Title, "umount"); err != nil {
+	if err := t.unmount(ctx, s, at); err != nil {
 		return err
 	}
-	return t.mount(ctx, s, r.Title)
+	return t.mount(ctx, s, at)
+}
+
+// options returns those of its line in fstab; empty when it has none.
+func (m mountPoint) options(s *Session) string {
+	f, err := s.readText(fstab.path)
+	if err != nil {
+		return ""
+	}
+	found := m.find()(f.lines)
+	if len(found) == 0 {
+		return ""
+	}
+	e, _ := fstab.parse(f.lines[found[0].from].text)
+	return e["options"]
 }
 
 // announce makes systemd read fstab again when that is no longer as it was read. Its mount units are made from fstab:
@@ -215,8 +258,11 @@ func (mountType) announce(ctx context.Context, s *Session, f *textFile) error {
 }
 
 // movesMount reports whether what is mounted at a point becomes another thing, so that remounting is not enough.
-func movesMount(former, now lines, live mounted, point string) bool {
-	was, is := findMount(point)(former), findMount(point)(now)
+func movesMount(former, now lines, live mounted, at mountPoint) bool {
+	if at.swap != "" {
+		return false // another device is another one
+	}
+	was, is := at.find()(former), at.find()(now)
 	if len(is) == 0 {
 		return false
 	}
@@ -228,7 +274,18 @@ func movesMount(former, now lines, live mounted, point string) bool {
 	return a["device"] != b["device"] || a["fstype"] != b["fstype"]
 }
 
-func (t mountType) mount(ctx context.Context, s *Session, point string) error {
+func (t mountType) unmount(ctx context.Context, s *Session, at mountPoint) error {
+	if at.swap != "" {
+		return at.swapOff(ctx, s)
+	}
+	return t.run(ctx, s, "unmount", at.path, "umount")
+}
+
+func (t mountType) mount(ctx context.Context, s *Session, at mountPoint) error {
+	point := at.path
+	if at.swap != "" {
+		return at.swapOn(ctx, s, at.options(s))
+	}
 	if info, err := s.Lstat(point); err == nil && !info.IsDir() && !info.IsRegular() && !info.IsLink() {
 		return fmt.Errorf("the mount point %s is neither a directory nor a file", point)
 	} else if err != nil {
@@ -247,6 +304,9 @@ func (mountType) run(ctx context.Context, s *Session, verb, point string, comman
 
 // Refresh mounts again what is mounted, with the options of fstab. What is to be unmounted is not, and swap cannot be.
 func (t mountType) Refresh(ctx context.Context, s *Session, r resource.Resource) error {
+	if schema.IsSwap(r) {
+		return nil
+	}
 	live, err := t.mounted(s, r.Title)
 	if err != nil || live == nil || live.FSType == "swap" {
 		return err
@@ -254,15 +314,16 @@ func (t mountType) Refresh(ctx context.Context, s *Session, r resource.Resource)
 	if ensure := mountEnsure(r); ensure != "mounted" && ensure != "present" {
 		return nil
 	}
-	return t.remount(ctx, s, r)
+	return t.remount(ctx, s, r, live)
 }
 
-func (t mountType) there(_ context.Context, s *Session, title string, _ *mountBefore) (bool, error) {
-	live, err := t.mounted(s, title)
+func (t mountType) there(_ context.Context, s *Session, title string, b *mountBefore) (bool, error) {
+	at := b.point(title)
+	live, err := at.live(s)
 	if err != nil || live != nil {
 		return live != nil, err
 	}
-	return s.findsIn(fstab.path, findMount(title))
+	return s.findsIn(fstab.path, at.find())
 }
 
 // undo brings the line of fstab back and, where slipway was asked to look after that too, unmounts what is mounted by
@@ -272,36 +333,41 @@ func (t mountType) undo(ctx context.Context, s *Session, title string, b *mountB
 	if err != nil {
 		return err
 	}
-	former, err := b.former(s, findMount(title))
+	at := b.point(title)
+	former, err := b.former(s, at.find())
 	if err != nil {
 		return err
 	}
-	live, err := t.mounted(s, title)
+	live, err := at.live(s)
 	if err != nil {
 		return err
 	}
 	if live != nil && b.Said && (b.Mounted == nil || live.Source != b.Mounted.Source || live.FSType != b.Mounted.FSType ||
-		b.Unmounts && live.Options != b.Mounted.Options) {
-		if err := t.run(ctx, s, "unmount", title, "umount"); err != nil {
+		(b.Unmounts || at.swap != "") && live.Options != b.Mounted.Options) {
+		if err := t.unmount(ctx, s, at); err != nil {
 			return err
 		}
 		live = nil
 	}
-	f.lines = fstab.undo(f.lines, findMount(title)(f.lines), former, b.Fields)
+	f.lines = fstab.undo(f.lines, at.find()(f.lines), former, b.Fields)
 	if err := b.writeBack(s, f, system.Attributes{}); err != nil {
 		return err
 	}
 	if err := t.announce(ctx, s, f); err != nil || b.Mounted == nil {
 		return err
 	}
-	if live == nil {
+	if live == nil && at.swap == "" {
 		if err := s.directoryGone(title+"/.", "what was mounted there before"); err != nil {
 			return err
 		}
 	}
 	switch {
+	case at.swap != "" && live == nil:
+		return at.swapOn(ctx, s, b.Mounted.Options)
+	case at.swap != "":
+		return nil
 	case live == nil && len(former) > 0:
-		return t.mount(ctx, s, title)
+		return t.mount(ctx, s, at)
 	case live == nil:
 		// It was mounted by hand. The kernel's own account of it holds no password.
 		argv := []string{"mount", "-t", b.Mounted.FSType, "-o", b.Mounted.Options, b.Mounted.Source, title}
