@@ -182,11 +182,15 @@ func TestTextSecretInATemplate(t *testing.T) {
 	t.Setenv("TF_VAR_password", secretOne)
 	configure := func(template string, version int) {
 		c.write("db.tftpl", template)
+		given := `template = file("${path.module}/db.tftpl")`
+		if version > 1 { // the other form of the same
+			given = `content = { ` + given + ` }`
+		}
 		c.configure("variable \"password\" {\n  type = string\n  ephemeral = true\n}\n" + s.config([]string{"a"}, []string{"db"}, `
 resource "slipway_service" "db" {
   name          = "db"
   selectors     = []
-  configuration = { file = { "/etc/db" = { template = file("${path.module}/db.tftpl"), mode = "0600" } } }
+  configuration = { file = { "/etc/db" = { `+given+`, mode = "0600" } } }
 }
 `, fmt.Sprintf("secrets_wo = { db_password = var.password }\n  secrets_version = %d\n", version)))
 	}
