@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A directory of the controller is read for each plan: what changed in it is in the plan by name, and nothing else. Where
-// it is missing, the plan says so, and a destroy without a refresh does without.
+// A directory of the controller is read for each plan: what changed in it is in the plan by name, and nothing else.
+// Where it is missing, the plan says so, and a destroy without a refresh does without.
 func TestTextDirectoriesOfTheController(t *testing.T) {
 	c, s := newCommandLine(t), newSandbox(t)
 	s.must(os.MkdirAll(s.path("a", "etc"), 0o755))

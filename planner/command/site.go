@@ -54,8 +54,8 @@ func parse(cmd *cobra.Command, names []string, o document.Options) (*document.Si
 	return s, inputError(err)
 }
 
-// readDirectories reads the directories of the controller that a site has. Those of a plan of Terraform may be elsewhere,
-// so that one that cannot be read is a warning there.
+// readDirectories reads the directories of the controller that a site has. Those of a plan of Terraform may be
+// elsewhere, so that one that cannot be read is a warning there.
 func readDirectories(s *document.Site) error {
 	var found invalid.Errors
 	s.Site, found = engine.ReadDirectories(s.Site)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// withDirectory writes a document of a site whose nodes have /etc/site as the folder tree beside the document, and a file
-// that needs it.
+// withDirectory writes a document of a site whose nodes have /etc/site as the folder tree beside the document, and a
+// file that needs it.
 func (s *sandbox) withDirectory(more string, nodes ...string) string {
 	s.Helper()
 	text := "site: lon1\nnodes:\n"

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// withFile writes a document in a folder of its own, of a site with a file whose content is in a file beside the document.
+// withFile writes a document in a folder of its own, of a site with a file whose content is in a file beside the
+// document.
 func (s *sandbox) withFile(sum string, nodes ...string) string {
 	s.Helper()
 	text := "site: lon1\nnodes:\n"
@@ -42,8 +43,8 @@ func (s *sandbox) plan(site string) (string, error) {
 	return out.String(), err
 }
 
-// A document names a file of the controller relative to itself. One that is not what the document says, or is missing, is
-// refused before any node is touched, and nothing but nodes has its content.
+// A document names a file of the controller relative to itself. One that is not what the document says, or is missing,
+// is refused before any node is touched, and nothing but nodes has its content.
 func TestFilesOfTheController(t *testing.T) {
 	s := newSandbox(t, "a", "b")
 	const content = "welcome, whoever you are\n"

@@ -67,7 +67,7 @@ func TestRunsAndReportSayWhatARunWaitsFor(t *testing.T) {
 		}
 	}
 	var listed []struct {
-		State string `json:"state"`
+		State string                              `json:"state"`
 		Holds []struct{ Why, Group, Text string } `json:"holds"`
 	}
 	if out, err := run(t, "runs", "--output", "json", "--journal-directory", dir); err != nil || json.Unmarshal([]byte(out), &listed) != nil ||

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Some tests need a process of their own: to be killed, or to be another user. Such a test calls itself in a copy of the test binary,
-// and the copy finds in the environment what part it has to play.
+// Some tests need a process of their own: to be killed, or to be another user. Such a test calls itself in a copy of
+// the test binary, and the copy finds in the environment what part it has to play.
 const childRole = "SLIPWAY_TEST_CHILD"
 
 // role returns the part that this process plays, empty when it is the test itself.

@@ -77,8 +77,8 @@ func wantStatus(t *testing.T, results []Result, want Status, text string) {
 	}
 }
 
-// The whole life of a file whose content the controller sends: it is sent only to a node whose file differs, never for a
-// check, and what was there before returns.
+// The whole life of a file whose content the controller sends: it is sent only to a node whose file differs, never for
+// a check, and what was there before returns.
 func TestFileOfTheController(t *testing.T) {
 	b := nodeOf(t, map[string]string{"/app": "old"})
 	from := supplyOf("new", "newer")
@@ -234,8 +234,8 @@ func TestHelperAsksForContents(t *testing.T) {
 	}
 }
 
-// mostMemory bounds what a helper needs in addition to write a file of 100 MiB, to keep the 100 MiB that were there before,
-// and to put them back.
+// mostMemory bounds what a helper needs in addition to write a file of 100 MiB, to keep the 100 MiB that were there
+// before, and to put them back.
 const mostMemory = 32 << 20
 
 // A helper holds no content in memory as a whole. It is a process of its own, whose kernel counts what it used at most.

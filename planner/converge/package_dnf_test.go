@@ -26,7 +26,8 @@ Packages Altered:
  ** Upgrade lab-slow-1-1.noarch     @lab
 `
 
-// TestDnfFinishesWhatWasCutOff: a transaction that was cut off is repeated, which completes it, before anything else is asked.
+// TestDnfFinishesWhatWasCutOff: a transaction that was cut off is repeated, which completes it, before anything else is
+// asked.
 func TestDnfFinishesWhatWasCutOff(t *testing.T) {
 	const sample = "bash\t0\t5.2\t1\tx86_64\n"
 	redo := []string{"dnf -y -q history redo last"}
@@ -34,8 +35,8 @@ func TestDnfFinishesWhatWasCutOff(t *testing.T) {
 		info string
 		want []string
 	}{
-		"dnf 4": {cutOffDnf4, append(redo, "dnf -y -q mark remove -- lab-lib.noarch")},
-		"dnf 5": {"Transaction ID : 7\nStatus         : Started\nReleasever     : 40\n", redo},
+		"dnf 4":                  {cutOffDnf4, append(redo, "dnf -y -q mark remove -- lab-lib.noarch")},
+		"dnf 5":                  {"Transaction ID : 7\nStatus         : Started\nReleasever     : 40\n", redo},
 		"dnf 4, a script failed": {strings.NewReplacer("End rpmdb      :  **", "End rpmdb      : e02875ba", "1970", "2026").Replace(cutOffDnf4), nil},
 	} {
 		r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(sample), "dnf -y -q history info last": prints(tt.info)}}

@@ -246,8 +246,8 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 // rpmFormat is the format in which rpm is asked what is installed.
 const rpmFormat = `%{NAME}\t%|EPOCH?{%{EPOCH}}:{0}|\t%{VERSION}\t%{RELEASE}\t%{ARCH}\n`
 
-// TestPackagesThatUndoEachOther: jq brings onig, which is to be absent, and goes with it. Whichever comes second undoes the
-// first, and fails.
+// TestPackagesThatUndoEachOther: jq brings onig, which is to be absent, and goes with it. Whichever comes second undoes
+// the first, and fails.
 func TestPackagesThatUndoEachOther(t *testing.T) {
 	both := stanza("jq", "Depends: onig\n") + stanza("onig", "")
 	for name, tt := range map[string]struct {
@@ -275,8 +275,8 @@ func TestPackagesThatUndoEachOther(t *testing.T) {
 	}
 }
 
-// TestPackagesThatWouldUndoOthers: what apt would take or bring besides is looked at before anything is done, and what the ledger
-// says of this site or another counts as what the manifest wants.
+// TestPackagesThatWouldUndoOthers: what apt would take or bring besides is looked at before anything is done, and what
+// the ledger says of this site or another counts as what the manifest wants.
 func TestPackagesThatWouldUndoOthers(t *testing.T) {
 	const (
 		installed = `{"name":"jq","provider":"apt","install":true,"present":false}`

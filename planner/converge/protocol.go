@@ -41,7 +41,8 @@ const (
 
 // Manifest is everything that one node is to do in one session: one JSON value on the helper's standard input. It holds
 // file contents and secrets, so it never goes anywhere else. After it, standard input carries newlines as signs of life
-// of the controller, and the contents that the node asks for; its end, or silence for [SessionTimeout], means that the session is dead.
+// of the controller, and the contents that the node asks for; its end, or silence for [SessionTimeout], means that the
+// session is dead.
 type Manifest struct {
 	Protocol int    `json:"protocol"`
 	Site     string `json:"site"` // ledger entries belong to a site
@@ -315,8 +316,8 @@ func (s Summary) Excess() string {
 type Message struct {
 	Result  *Result  `json:"result,omitempty"`
 	Summary *Summary `json:"summary,omitempty"`
-	// Want asks for contents of Manifest.Contents, by their SHA-256. They come in this order between the signs of life, each
-	// in parts, as [SendContent] writes them.
+	// Want asks for contents of Manifest.Contents, by their SHA-256. They come in this order between the signs of life,
+	// each in parts, as [SendContent] writes them.
 	Want []string `json:"want,omitempty"`
 }
 

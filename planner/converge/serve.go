@@ -26,10 +26,10 @@ var (
 const SessionEnd = "end\n"
 
 // Serve is one session of the helper: it reads a manifest from in, runs it, and writes a line for every result, as soon
-// as it is known, and one for the summary. After the manifest, in carries signs of life and contents; when it ends, or stays silent
-// for longer than silence, the item at work is given up and the others are skipped, and the ledger is brought to its
-// end all the same. A lost controller cannot read the results, so an out that fails is no reason to stop; the error
-// says so.
+// as it is known, and one for the summary. After the manifest, in carries signs of life and contents; when it ends, or
+// stays silent for longer than silence, the item at work is given up and the others are skipped, and the ledger is
+// brought to its end all the same. A lost controller cannot read the results, so an out that fails is no reason to
+// stop; the error says so.
 func Serve(ctx context.Context, s *system.System, in io.Reader, out io.Writer, silence time.Duration) (Summary, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -137,7 +137,8 @@ func TestVcsrepo(t *testing.T) {
 		at(tt.branch, tt.commit)
 	}
 
-	// The server goes on: a branch follows with latest, a tag and a commit that came later are fetched when they are wanted.
+	// The server goes on: a branch follows with latest, a tag and a commit that came later are fetched when they are
+	// wanted.
 	third := b.commit("/git/app", "c.txt", "three\n")
 	b.git("/git/app", "tag", "v2")
 	fourth := b.commit("/git/app", "c.txt", "four\n")

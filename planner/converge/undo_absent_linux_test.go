@@ -83,8 +83,8 @@ func onDisk(t *testing.T, s *types.Session, file, content string) {
 	}
 }
 
-// TestUndoSaysWhatWasAlreadyGone: what slipway applied was taken away by others. An undo that goes on where another one was cut
-// off says nothing: it was slipway that took it away.
+// TestUndoSaysWhatWasAlreadyGone: what slipway applied was taken away by others. An undo that goes on where another one
+// was cut off says nothing: it was slipway that took it away.
 func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 	cases := map[string]struct {
 		typ, title string

@@ -108,8 +108,8 @@ func secretsInTemplate(text string) string {
 	})
 }
 
-// withPlace makes the path of a file or directory on the controller, which a document gives relative to itself, one from
-// the working directory. What Terraform gives is that already.
+// withPlace makes the path of a file or directory on the controller, which a document gives relative to itself, one
+// from the working directory. What Terraform gives is that already.
 func (r *reader) withPlace(p resource.Parameters) resource.Parameters {
 	if r.live || r.converts {
 		return p

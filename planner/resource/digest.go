@@ -33,8 +33,8 @@ func Digest(r Resource) string {
 	return SHA256(b)
 }
 
-// SourceFile is the parameter that says where on the controller the content of a resource is. What the content is, other
-// parameters say: equal resources may have it from different places.
+// SourceFile is the parameter that says where on the controller the content of a resource is. What the content is,
+// other parameters say: equal resources may have it from different places.
 const SourceFile = "source_file"
 
 // placeless returns p without the places of contents on the controller; p itself where it has none.

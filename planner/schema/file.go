@@ -16,8 +16,8 @@ import (
 // gets it.
 const Template = "template"
 
-// SourceDir is the parameter with the path of a directory on the controller. Planning puts what is in it in its place, so
-// no node gets it.
+// SourceDir is the parameter with the path of a directory on the controller. Planning puts what is in it in its place,
+// so no node gets it.
 const SourceDir = "source_dir"
 
 // SourceSHA256 is the parameter with the SHA-256 of the content that [resource.SourceFile] has.

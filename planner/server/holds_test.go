@@ -14,9 +14,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
-// The pages of a run, the overview, /v1/runs, /v1/sites and /v1/runs/{id} say why a run starts nothing more for now, since
-// when, and what ends it: a person who paused it, a batch that waits for approval, and a maintenance window that is closed.
-// What has ended is not said any more. The state of a run says that it is paused, or that all its groups wait.
+// The pages of a run, the overview, /v1/runs, /v1/sites and /v1/runs/{id} say why a run starts nothing more for now,
+// since when, and what ends it: a person who paused it, a batch that waits for approval, and a maintenance window that
+// is closed. What has ended is not said any more. The state of a run says that it is paused, or that all its groups
+// wait.
 func TestWhatARunWaitsFor(t *testing.T) {
 	t.Parallel()
 	f, w := started(t)

@@ -249,8 +249,8 @@ func TestGridOfBatches(t *testing.T) {
 	}
 }
 
-// The views of a run that went wrong: a group that failed, one that waited for it, a batch that waited for a person, and
-// drift that was repaired, left or not repaired.
+// The views of a run that went wrong: a group that failed, one that waited for it, a batch that waited for a person,
+// and drift that was repaired, left or not repaired.
 func TestViews(t *testing.T) {
 	t.Parallel()
 	f := journal.Location{Path: t.TempDir()}

@@ -18,8 +18,8 @@ const helperMemory = `for p in /proc/[0-9]*; do
 	case $(readlink $p/exe) in */slipway/helper-*) sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' $p/status;; esac
 done 2>/dev/null; true`
 
-// TestFilesOfTheController sends a file of 100 MiB and a directory over SSH. The helper holds no file in memory as a whole,
-// the state has none of it, and all of it goes with the site.
+// TestFilesOfTheController sends a file of 100 MiB and a directory over SSH. The helper holds no file in memory as a
+// whole, the state has none of it, and all of it goes with the site.
 func TestFilesOfTheController(t *testing.T) {
 	t.Parallel()
 	n := nodes.Take(t, 1)[0]

@@ -8,7 +8,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-// dnfNode takes a node and makes it one whose packages dnf manages, for the time of the test. test/lab/kind-dnf has the packages.
+// dnfNode takes a node and makes it one whose packages dnf manages, for the time of the test. test/lab/kind-dnf has the
+// packages.
 func dnfNode(t *testing.T) lab.Node {
 	t.Helper()
 	n := nodes.Take(t, 1)[0]
@@ -34,8 +35,8 @@ func installed(t *testing.T, n lab.Node) string {
 	return strings.Join(strings.Fields(n.On(t, "rpm -qa --queryformat '%{NAME}-%{VERSION} ' | tr ' ' '\\n' | grep -v -e lab-release -e gpg-pubkey | sort")), " ")
 }
 
-// TestPackagesOfDnf manages packages with dnf from creation to undo: a version, install options, a dependency, a unit, an upgrade, drift, what its
-// index does not have yet, and one package of several that fails.
+// TestPackagesOfDnf manages packages with dnf from creation to undo: a version, install options, a dependency, a unit,
+// an upgrade, drift, what its index does not have yet, and one package of several that fails.
 func TestPackagesOfDnf(t *testing.T) {
 	t.Parallel()
 	n := dnfNode(t)
@@ -98,7 +99,8 @@ func TestPackagesOfDnf(t *testing.T) {
 	assertUntouched(t, before, n)
 }
 
-// TestRepositoryOfDnf installs a signed package from a repository with its key: without the key, and with that of another, dnf refuses it.
+// TestRepositoryOfDnf installs a signed package from a repository with its key: without the key, and with that of
+// another, dnf refuses it.
 func TestRepositoryOfDnf(t *testing.T) {
 	t.Parallel()
 	n := dnfNode(t)
@@ -131,8 +133,8 @@ func TestRepositoryOfDnf(t *testing.T) {
 	assertUntouched(t, before, n)
 }
 
-// TestDnfIsCutOff kills dnf and the helper while packages are installed, and again while they are upgraded: the next apply
-// completes what dnf began.
+// TestDnfIsCutOff kills dnf and the helper while packages are installed, and again while they are upgraded: the next
+// apply completes what dnf began.
 func TestDnfIsCutOff(t *testing.T) {
 	t.Parallel()
 	n := dnfNode(t)

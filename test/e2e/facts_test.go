@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFactsOfKinds makes a file from a template with facts on a node of each kind that the lab has. Nothing is known of them before the first apply.
+// TestFactsOfKinds makes a file from a template with facts on a node of each kind that the lab has. Nothing is known of
+// them before the first apply.
 func TestFactsOfKinds(t *testing.T) {
 	t.Parallel()
 	three := nodes.Take(t, 3)

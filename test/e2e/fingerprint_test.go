@@ -9,10 +9,12 @@ import (
 	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-// look lists everything about a node that destroying a site must leave as it was: every path with its attributes, the content of every file
-// (below /usr, where package managers keep the times of the files in its packages, size and time stand for it), packages and whether someone
-// asked for them, users and groups, units, what is mounted, kernel parameters of its own network, who listens. What is left out is
-// the system's own: logs, clocks, caches, seeds, the copies that passwd and ucf make of their files, temporary files and units of sessions, targets that were reached, and the indexes that are made from all the rest.
+// look lists everything about a node that destroying a site must leave as it was: every path with its attributes, the
+// content of every file (below /usr, where package managers keep the times of the files in its packages, size and time
+// stand for it), packages and whether someone asked for them, users and groups, units, what is mounted, kernel
+// parameters of its own network, who listens. What is left out is the system's own: logs, clocks, caches, seeds, the
+// copies that passwd and ucf make of their files, temporary files and units of sessions, targets that were reached, and
+// the indexes that are made from all the rest.
 const look = `
 set -efo pipefail
 cd /

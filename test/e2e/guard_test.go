@@ -10,7 +10,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-// The contents of a guarded file of sshd: one that works, one that lets nobody in any more, and one that sshd does not start with.
+// The contents of a guarded file of sshd: one that works, one that lets nobody in any more, and one that sshd does not
+// start with.
 const (
 	sshdOpen   = "PermitRootLogin yes\n"
 	sshdClosed = "AllowUsers nobody\n"
@@ -55,7 +56,8 @@ func awaitSSH(t *testing.T, n lab.Node) {
 	}
 }
 
-// assertPutBack checks that the node is as it was before the change that locked everybody out, and that the next plan says so and why.
+// assertPutBack checks that the node is as it was before the change that locked everybody out, and that the next plan
+// says so and why.
 func assertPutBack(t *testing.T, w *workspace, n lab.Node, why string) {
 	t.Helper()
 	awaitSSH(t, n)

@@ -71,8 +71,8 @@ var tampering = map[string]string{
 	"exec[echo done >/home/pilot/mark]":      "rm /home/pilot/mark",
 }
 
-// TestWholeLife is the life of a site with every type of configuration resource, on nodes that are reached in three ways: as root, as another user
-// through sudo, and through a chain of two bastions.
+// TestWholeLife is the life of a site with every type of configuration resource, on nodes that are reached in three
+// ways: as root, as another user through sudo, and through a chain of two bastions.
 func TestWholeLife(t *testing.T) {
 	t.Parallel()
 	three := nodes.Take(t, 3)

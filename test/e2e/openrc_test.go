@@ -34,9 +34,9 @@ func becomeOpenRC(t *testing.T, n lab.Node) {
 	}
 }
 
-// TestServicesOfOpenRC manages services on a node that OpenRC runs. A service lives on after the session that started it, and
-// after a command that started it and was then ended, at its timeout or with all that knew of it; everything else that the
-// command started ends, as it does with systemd.
+// TestServicesOfOpenRC manages services on a node that OpenRC runs. A service lives on after the session that started
+// it, and after a command that started it and was then ended, at its timeout or with all that knew of it; everything
+// else that the command started ends, as it does with systemd.
 func TestServicesOfOpenRC(t *testing.T) {
 	t.Parallel()
 	n := openrcNode(t)

@@ -50,8 +50,8 @@ func serve(t *testing.T) {
 	os.Exit(0) // before the test prints how it ended
 }
 
-// A file of 100 MiB goes over SSH, between signs of life, to a helper that asks for it, and this side does not have it in
-// memory as a whole. The helper goes on after a content that this side does not have, in the same session.
+// A file of 100 MiB goes over SSH, between signs of life, to a helper that asks for it, and this side does not have it
+// in memory as a whole. The helper goes on after a content that this side does not have, in the same session.
 func TestContentsOverSSH(t *testing.T) {
 	serve(t)
 	n := newNode(t, sshtest.Options{})

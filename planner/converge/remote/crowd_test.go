@@ -28,8 +28,8 @@ type deaf struct{}
 func (deaf) Write(p []byte) (int, error) { return len(p), nil }
 func (deaf) Close() error                { return nil }
 
-// TestLargeLedgersCostNoMemory: the entries of a ledger are counted while it is read, and so is the room that they take,
-// before anything is made of them.
+// TestLargeLedgersCostNoMemory: the entries of a ledger are counted while it is read, and so is the room that they
+// take, before anything is made of them.
 func TestLargeLedgersCostNoMemory(t *testing.T) {
 	const begins = `{"summary":{"protocol":1,"ledger":{`
 	many, long := []byte(begins), []byte(begins)
@@ -74,8 +74,9 @@ func (f *flooding) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestNodesThatFloodAtOnceCostLittleMemory: twenty sessions whose nodes send results as long or as many as they may, all of which are kept, as a survey
-// keeps them. The bound is what a session of so many items has when every one of them prints and differs as much as a helper lets it.
+// TestNodesThatFloodAtOnceCostLittleMemory: twenty sessions whose nodes send results as long or as many as they may,
+// all of which are kept, as a survey keeps them. The bound is what a session of so many items has when every one of
+// them prints and differs as much as a helper lets it.
 func TestNodesThatFloodAtOnceCostLittleMemory(t *testing.T) {
 	const nodes = 20
 	text := func(n int) string { return strings.Repeat("x", n) }

@@ -79,7 +79,8 @@ func TestWhatHelpersSend(t *testing.T) {
 	}
 }
 
-// TestAllResultsOfASessionAreBounded: results that are each within their bound are too much together, and none of them stays in memory.
+// TestAllResultsOfASessionAreBounded: results that are each within their bound are too much together, and none of them
+// stays in memory.
 func TestAllResultsOfASessionAreBounded(t *testing.T) {
 	n := newNode(t, sshtest.Options{})
 	n.program("tr", `exec /usr/bin/tr "$@"`)

@@ -31,7 +31,8 @@ func (s *System) ReplaceFrom(path string, content io.Reader, a Attributes) error
 	return s.write(path, content, a, false, true)
 }
 
-// ReplaceUnsynced is ReplaceFrom, except that it does not wait for the disk: [System.Sync] does, for many files at once.
+// ReplaceUnsynced is ReplaceFrom, except that it does not wait for the disk: [System.Sync] does, for many files at
+// once.
 func (s *System) ReplaceUnsynced(path string, content io.Reader, a Attributes) error {
 	return s.write(path, content, a, false, false)
 }
@@ -107,8 +108,8 @@ func (s *System) write(path string, content io.Reader, a Attributes, follow, las
 }
 
 // fill writes content and attributes, of which all but the extended ones are given, into a new file that is to take the
-// name of p. Where no extended ones are given, it gets those of the regular file at p, capabilities with the same content
-// only. Where it lasts, the file is on the disk afterwards.
+// name of p. Where no extended ones are given, it gets those of the regular file at p, capabilities with the same
+// content only. Where it lasts, the file is on the disk afterwards.
 func (p place) fill(f *os.File, content io.Reader, a Attributes, more Extended, lasts bool) error {
 	fd := int(f.Fd())
 	if err := p.own(fd, *a.UID, *a.GID); err != nil {

@@ -30,8 +30,8 @@ func (s *System) Extended(path string) (Extended, error) {
 	return p.extendedOf(info.UID)
 }
 
-// extendedOf reads those of the file or directory at p, if it belongs to owner: a new file in its place will, and another
-// user's access list must not open it.
+// extendedOf reads those of the file or directory at p, if it belongs to owner: a new file in its place will, and
+// another user's access list must not open it.
 func (p place) extendedOf(owner int) (Extended, error) {
 	fd, err := unix.Openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) {

@@ -24,7 +24,7 @@ import (
 // session that was killed leaves it behind, and the next one removes it.
 //
 // What fetches a URL is a program of the node, curl or wget. Package net/http would make the helper 3.5 MB larger, 8.9
-// MB, where 6 MB are the limit (tar, gzip, bzip2 and zip are 0.3 MB).
+// MB, where 6.2 MB are the limit (tar, gzip, bzip2 and zip are 0.3 MB).
 const (
 	archiveAt = tarAt + ".xz" // xz makes the name of what it writes from that of what it reads
 	tarAt     = system.WorkPath + "/archive"

@@ -22,8 +22,8 @@ import (
 // the others are not read then. It is called once at a time.
 type Contents func(ctx context.Context, sums []string, use func(sum string, content io.Reader) error) error
 
-// Fetch is [Contents] with contents that are what they should be: where one is not, use gets an error from its reader in
-// place of the end.
+// Fetch is [Contents] with contents that are what they should be: where one is not, use gets an error from its reader
+// in place of the end.
 func (s *Session) Fetch(ctx context.Context, sums []string, use func(sum string, content io.Reader) error) error {
 	if s.Contents == nil {
 		return errors.New("the content of source_file does not come with this session")

@@ -271,8 +271,8 @@ func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 	return want.read(ctx, replace)
 }
 
-// validated runs the command that says whether a content is valid, on a file beside the one at a path, and calls replace
-// with the content when it is.
+// validated runs the command that says whether a content is valid, on a file beside the one at a path, and calls
+// replace with the content when it is.
 func validated(ctx context.Context, s *Session, r resource.Resource, at string, want *content,
 	replace func(io.Reader) error) (err error) {
 	words := r.Parameters.Strings("validate_cmd")

@@ -118,13 +118,14 @@ func TestDnfUndo(t *testing.T) {
 	}
 }
 
-// TestDnfRefreshesItsIndex: what the index does not have is looked for once more in a new one, and nothing else is tried again.
+// TestDnfRefreshesItsIndex: what the index does not have is looked for once more in a new one, and nothing else is
+// tried again.
 func TestDnfRefreshesItsIndex(t *testing.T) {
 	const query = "rpm -qa --queryformat " + rpmFormat
 	for said, again := range map[string]bool{
 		"Error: Unable to find a match: mc-5\n": true,
 		"Error opening /srv/rpm/mc-5-1.rpm: No such file or directory\nError: Some packages from local repository have incorrect checksum\n": true,
-		"Error in PREIN scriptlet in rpm package mc\nError: Transaction failed\n":                                                             false,
+		"Error in PREIN scriptlet in rpm package mc\nError: Transaction failed\n":                                                            false,
 	} {
 		r := &recorder{answers: map[string]system.Output{
 			"rpm -qa": prints(rpmSample), "dnf -y -q install -- mc-5": {Status: 1, Combined: said}, "dnf -y -q install --refresh": prints(""),
