@@ -64,7 +64,8 @@ type asking struct {
 }
 
 // contents is a [types.Contents].
-func (a *asking) contents(ctx context.Context, sums []string, use func(sum string, content io.Reader) error) (err error) {
+func (a *asking) contents(ctx context.Context, sums []string,
+	use func(sum string, content io.Reader) error) (err error) {
 	for len(sums) > 0 {
 		some := sums[:min(len(sums), WantLimit)]
 		sums = sums[len(some):]

@@ -146,9 +146,10 @@ func TestSessionsThatEndTogetherComeWithOneStep(t *testing.T) {
 func TestAStepWaitsForWhatItStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, nodes := site.Site{Name: "lon1"}, newFaulty()
+		takes := []time.Duration{10 * time.Millisecond, 60 * time.Millisecond, 50 * time.Millisecond}
 		for i, n := range []string{"a", "b", "c"} {
 			s.Nodes = append(s.Nodes, site.Node{Name: n})
-			nodes.slow[at{n, preparing}] = []time.Duration{10, 60, 50}[i] * time.Millisecond
+			nodes.slow[at{n, preparing}] = takes[i]
 		}
 		p, err := plan(s, nil, nil, false)
 		if err != nil {

@@ -90,7 +90,7 @@ func (b *archiveBefore) list(s *Session, name string) (list []extracted, err err
 	if name == "" {
 		return nil, nil
 	}
-	content, _, err := s.kept(name)
+	content, err := s.kept(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, gone{fmt.Sprintf("the list of what was extracted into %s is gone from %s, so that stays", b.Path,
 			system.BackupPath)}
@@ -310,7 +310,7 @@ func (b *archiveBefore) formerThere(s *Session, x extracted) (bool, error) {
 	if err != nil || !same {
 		return false, err
 	}
-	content, _, err := s.kept(f.Kept)
+	content, err := s.kept(f.Kept)
 	return err == nil && resource.SHA256(content) != x.Digest, nil //nolint:nilerr // without its copy nothing comes back
 }
 

@@ -174,7 +174,7 @@ func (e *entries) former(s *Session, find finder) ([]block, error) {
 	if e.Kept == "" {
 		return e.Former, nil
 	}
-	content, _, err := s.kept(e.Kept)
+	content, err := s.kept(e.Kept)
 	if err != nil {
 		e.lost = copyGone(err, e.In)
 		_, err = AsGone(e.lost)

@@ -334,7 +334,7 @@ func undoGroup(ctx context.Context, s *Session, b groupBefore) error {
 	if b.Hash == "" {
 		return nil
 	}
-	hash, _, err := s.kept(b.Hash)
+	hash, err := s.kept(b.Hash)
 	if err != nil {
 		return copyGone(err, "its password's hash")
 	}

@@ -74,18 +74,17 @@ func (s *Session) Restore(name, path string, x system.Extended) error {
 	return s.ReplaceFrom(path, content, a)
 }
 
-// kept returns a kept file's content, and the attributes that it had.
-func (s *Session) kept(name string) ([]byte, system.Attributes, error) {
-	f, a, err := s.openKept(name)
+// kept returns a kept file's content.
+func (s *Session) kept(name string) ([]byte, error) {
+	f, _, err := s.openKept(name)
 	if err != nil {
-		return nil, a, err
+		return nil, err
 	}
 	defer f.Close()
-	content, err := io.ReadAll(f)
-	return content, a, err
+	return io.ReadAll(f)
 }
 
-// openKept opens a kept file, likewise.
+// openKept opens a kept file, and returns the attributes that it had.
 func (s *Session) openKept(name string) (io.ReadCloser, system.Attributes, error) {
 	a, err := keptAttributes(name)
 	if err != nil {

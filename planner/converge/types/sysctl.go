@@ -267,7 +267,7 @@ func (t sysctlType) undo(ctx context.Context, s *Session, title string, b *sysct
 	}
 	former := b.Live
 	if b.LiveKept != "" {
-		content, _, err := s.kept(b.LiveKept)
+		content, err := s.kept(b.LiveKept)
 		if err != nil {
 			return copyGone(err, title)
 		}

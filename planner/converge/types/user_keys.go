@@ -41,13 +41,13 @@ func keyFilesOf(s *Session, r resource.Resource) ([]string, error) {
 
 // unmanagedKeys finds the keys in a file that no resource of any site manages.
 func unmanagedKeys(s *Session, file string) (finder, error) {
-	real, managed := s.ResolveLinks(file, true), map[string]bool{}
+	resolved, managed := s.ResolveLinks(file, true), map[string]bool{}
 	for _, w := range s.Wanted {
 		if w.Type != schema.SSHAuthorizedKey().Type {
 			continue
 		}
 		// one whose user is not there yet has no key there
-		if in, _, err := (authorizedKeyType{}).fileOf(s, w); err == nil && s.ResolveLinks(in, true) == real {
+		if in, _, err := (authorizedKeyType{}).fileOf(s, w); err == nil && s.ResolveLinks(in, true) == resolved {
 			managed[schema.KeyName(w)] = true
 		}
 	}
@@ -60,7 +60,7 @@ func unmanagedKeys(s *Session, file string) (finder, error) {
 			if err := json.Unmarshal(e.Before, &b); err != nil {
 				return nil, fmt.Errorf("the ledger's record of %s: %w", e.ID, err)
 			}
-			if b.In != "" && s.ResolveLinks(b.In, true) == real {
+			if b.In != "" && s.ResolveLinks(b.In, true) == resolved {
 				managed[b.Name] = true
 			}
 		}

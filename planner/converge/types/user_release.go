@@ -89,7 +89,7 @@ func (b userBefore) former(
 		was[parameter] = ageValue(parameter, field)
 	}
 	if b.Hash != "" {
-		hash, _, err := s.kept(b.Hash)
+		hash, err := s.kept(b.Hash)
 		if err != nil {
 			return nil, fmt.Errorf("the copy of its former password's hash: %w", err)
 		}

@@ -209,7 +209,7 @@ func bringHash(ctx context.Context, s *Session, b userBefore, is string) error {
 	if b.Hash == "" {
 		return nil
 	}
-	hash, _, err := s.kept(b.Hash)
+	hash, err := s.kept(b.Hash)
 	if err != nil {
 		return copyGone(err, "its password's hash")
 	}

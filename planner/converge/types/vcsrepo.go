@@ -722,9 +722,9 @@ func (g repository) restore(ctx context.Context, title string, b *vcsBefore) err
 	if err != nil || st.Kind != b.Kind {
 		return err // others have put something else there
 	}
-	switch {
-	case b.Source == st.Source:
-	case b.Source == "":
+	switch b.Source {
+	case st.Source:
+	case "":
 		err = g.run(ctx, "remote", "remove", "origin")
 	default:
 		err = g.run(ctx, "remote", "set-url", "--", "origin", b.Source)
