@@ -587,7 +587,7 @@ func (g repository) checkout(ctx context.Context, r resource.Resource, b *vcsBef
 	return g.run(ctx, args...)
 }
 
-// target fetches the revision that is wanted, unless the clone has it, and returns what checkout is told.
+// target fetches the revision that is wanted, unless the clone has it, and returns what checkout gets.
 func (g repository) target(ctx context.Context, r resource.Resource) ([]string, error) {
 	p := r.Parameters
 	revision, latest := p.String("revision"), p.String("ensure") == "latest"
