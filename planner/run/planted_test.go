@@ -113,7 +113,7 @@ func TestPlanted(t *testing.T) {
 
 // runsOf runs TestRandomRuns with another file of the machine.
 func runsOf(overlay string, args ...string) ([]byte, error) {
-	return exec.Command("go", slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-timeout", "10m", ".", "-run",
+	return exec.Command("go", slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-timeout", "30m", ".", "-run",
 		"^TestRandomRuns$"}, args)...).CombinedOutput()
 }
 
