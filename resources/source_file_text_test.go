@@ -15,10 +15,11 @@ func TestTextFilesOfTheController(t *testing.T) {
 	s.must(os.MkdirAll(s.path("a", "etc"), 0o755))
 	file, content := s.path("app.bin", ""), "what only the node has"
 	write := func(text string) { s.must(os.WriteFile(file, []byte(text), 0o600)) }
+	provider := fmt.Sprintf("journal_directory = %q", s.path("journal", ""))
 	config := func(sum string) {
 		c.configure(fmt.Sprintf(`
 provider "slipway" {
-  journal_directory = %q
+  %s
 }
 resource "slipway_deployment" "test" {
   site     = "sources"
@@ -28,7 +29,7 @@ resource "slipway_deployment" "test" {
     source_sha256 = %s
   } } } }]
 }
-`, s.path("journal", ""), s.path("a", ""), file, sum))
+`, provider, s.path("a", ""), file, sum))
 	}
 	write(content)
 	config(fmt.Sprintf("filesha256(%q)", file))
@@ -58,4 +59,12 @@ resource "slipway_deployment" "test" {
 	c.has(unwrapped(c.run(1, "plan", "-input=false", "-no-color")), []string{"A file of the controller is too large", "has 104857601 bytes"})
 	config("null")
 	c.has(unwrapped(c.run(1, "plan", "-input=false", "-no-color")), []string{"source_sha256: must be given with source_file"})
+	// Workers do not have the files of the controller.
+	write(content)
+	provider = fmt.Sprintf(`journal        = "postgres://nobody@127.0.0.1:1/none"
+  encryption_key = %q
+  engine         = { temporal = { address = "127.0.0.1:1" } }`, key)
+	config(`"` + strings.Repeat("0", 64) + `"`)
+	c.has(unwrapped(c.run(1, "plan", "-input=false", "-no-color", "-refresh=false")), []string{"A file of the controller does not reach the workers",
+		"file[/etc/app]: source_file", "is not sent with engine.temporal"})
 }

@@ -246,7 +246,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Serve(t.Context(), s, os.Stdin, os.Stdout, time.Minute); err != nil {
+		if _, err := Serve(t.Context(), s, os.Stdin, os.Stdout, 10*time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		status, err := os.ReadFile("/proc/self/status")
@@ -272,7 +272,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before, after := sumOf(t, b.real("/app")), sumOf(t, b.real("/new"))
+	before, wanted := sumOf(t, b.real("/app")), sumOf(t, b.real("/new"))
 	contents := func(_ context.Context, sums []string, use func(string, io.Reader) error) error {
 		f, err := os.Open(b.real("/new"))
 		if err != nil {
@@ -281,17 +281,17 @@ func TestMemoryOfALargeFile(t *testing.T) {
 		defer f.Close()
 		return use(sums[0], f)
 	}
-	it := item("file[/app]", "source_file", "app.bin", "source_sha256", after)
+	it := item("file[/app]", "source_file", "app.bin", "source_sha256", wanted)
 	idle := helperOf(t, b.dir, Manifest{Protocol: Protocol, Site: "one", Mode: Prepare}, contents)
 	for _, step := range []struct {
 		manifest Manifest
 		want     string
 	}{
-		{Manifest{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Images: true, Items: []Item{it}}, after},
+		{Manifest{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Images: true, Items: []Item{it}}, wanted},
 		{Manifest{Protocol: Protocol, Site: "one", Run: "r1", Mode: Apply, Restore: true}, before},
-		{Manifest{Protocol: Protocol, Site: "one", Run: "r2", Mode: Apply, Items: []Item{it}}, after},
+		{Manifest{Protocol: Protocol, Site: "one", Run: "r2", Mode: Apply, Items: []Item{it}}, wanted},
 		{Manifest{Protocol: Protocol, Site: "one", Run: "r3", Mode: Apply, Items: []Item{item("file[/app]", "mode", "0600")}}, before},
-		{Manifest{Protocol: Protocol, Site: "one", Run: "r4", Mode: Apply, Items: []Item{it}}, after},
+		{Manifest{Protocol: Protocol, Site: "one", Run: "r4", Mode: Apply, Items: []Item{it}}, wanted},
 		{Manifest{Protocol: Protocol, Site: "one", Run: "r5", Mode: Apply, TearDown: true}, before},
 	} {
 		used := helperOf(t, b.dir, step.manifest, contents) - idle
