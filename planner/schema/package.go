@@ -25,8 +25,8 @@ func Package() resource.Schema {
 				Description: "The package manager. Default: the one that the node has. `gem`, `pip` and `npm` are those of Ruby, Python and Node.js: they install for the whole node, `latest` asks the network, what comes along with a package stays when that goes, and their program is to be there first (`require`)."},
 			{Name: "install_options", Kind: resource.StringList, Check: checkInstallOptions,
 				Description: "Arguments that the package manager gets besides when it installs the package, each an item of the list: `[\"--no-install-recommends\"]`, `[\"-t\", \"bookworm-backports\"]`. Packages with other options are installed by another call."},
-			{Name: "mark", Kind: resource.String, Values: []string{"hold", "none"},
-				Description: "apt only: `hold` keeps everything but slipway from changing the package, `none` lets it. Default: left as it is."},
+			{Name: "mark", Kind: resource.String, Values: []string{"hold", "none", "manual"},
+				Description: "apt only: `hold` keeps everything but slipway from changing the package, `none` lets it; `manual` keeps one that came along with others when these go, as `apt-mark manual` does. Default: left as it is."},
 		},
 		Object: func(r resource.Resource) (name, variant string) {
 			name, _ = packageTarget(r)

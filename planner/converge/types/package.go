@@ -108,8 +108,12 @@ func (packageType) Check(ctx context.Context, s *Session, r resource.Resource) (
 	if err != nil {
 		return nil, err
 	}
-	if _, marks := m.(marker); want.mark != "" && !marks {
+	if marks, can := m.(marker); want.mark != "" && !can {
 		return nil, packageError(want, fmt.Errorf("mark: %s has none; leave it out, only apt can hold a package", provider))
+	} else if can && (want.mark == markManual || want.mark == markedAuto) {
+		if state.auto, err = marks.auto(s, want.name); err != nil {
+			return nil, packageError(want, err)
+		}
 	}
 	newest := ""
 	if want.ensure == "latest" && state.there() {
@@ -143,7 +147,7 @@ func comparePackage(
 	if !ok {
 		found = append(found, Difference{Parameter: "ensure", Is: is.String(), Should: should})
 	}
-	if mark := is.mark(); want.mark != "" && mark != want.mark {
+	if mark := is.mark(want.mark); want.mark != "" && mark != want.mark {
 		found = append(found, Difference{Parameter: "mark", Is: mark, Should: want.mark})
 	}
 	return found
@@ -160,8 +164,9 @@ func (t packageType) capture(ctx context.Context, s *Session, r resource.Resourc
 	}
 	b = packageBefore{
 		Name: want.name, Provider: provider, Install: want.install(), Present: state.there(), Held: state.held,
-		Conffiles: state.condition == conditionConffiles, Marked: want.mark != "",
+		Conffiles: state.condition == conditionConffiles,
 	}
+	b.marks(r)
 	if len(state.versions) > 0 {
 		b.Version = state.versions[len(state.versions)-1]
 	}
@@ -344,19 +349,38 @@ func (packageType) widen(
 	_ context.Context, _ *Session, r resource.Resource, b *packageBefore,
 ) error { //nolint:unparam // a widener
 	b.Leaving = nil
-	b.Marked = b.Marked || r.Parameters.Has("mark")
+	b.marks(r)
 	return nil
 }
 
-// release returns whether the package was held.
+// marks notes which mark r gives.
+func (b *packageBefore) marks(r resource.Resource) {
+	switch r.Parameters.String("mark") {
+	case "":
+	case markManual:
+		b.Manual = true
+	default:
+		b.Marked = true
+	}
+}
+
+// release returns whether the package was held, or there only for others.
 func (packageType) release(
 	_ context.Context, _ *Session, r resource.Resource, b *packageBefore,
 ) (resource.Parameters, error) { //nolint:unparam // a releaser
-	if !b.Marked || r.Parameters.Has("mark") || !wantPackage(r).install() {
+	if r.Parameters.Has("mark") || !wantPackage(r).install() {
 		return nil, nil
 	}
-	b.Marked = false
-	return resource.Parameters{"mark": packageState{held: b.Present && b.Held}.mark()}, nil
+	switch marked, manual := b.Marked, b.Manual; {
+	case marked:
+		b.Marked = false
+		return resource.Parameters{"mark": packageState{held: b.Present && b.Held}.mark("")}, nil
+	case manual:
+		if b.Manual = false; b.Present && b.Auto {
+			return resource.Parameters{"mark": markedAuto}, nil
+		}
+	}
+	return nil, nil
 }
 
 // Resume completes the transaction that was cut off: the package itself may be in order, and those that came along are

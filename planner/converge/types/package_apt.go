@@ -283,20 +283,36 @@ func (a apt) transact(ctx context.Context, s *Session, wants []packageWant) erro
 	return errors.Join(errInstall, errPurge)
 }
 
+func (apt) auto(s *Session, name string) (bool, error) {
+	db, err := readDpkg(s)
+	if err != nil {
+		return false, err
+	}
+	auto, err := readAuto(s, db)
+	key, p := db.find(name)
+	return auto[key] && p.condition == conditionInstalled, err
+}
+
 func (apt) mark(ctx context.Context, s *Session, wants []packageWant) error {
 	db, err := readDpkg(s)
 	if err != nil {
 		return err
 	}
+	var auto map[string]bool
+	if slices.ContainsFunc(wants, func(w packageWant) bool { return w.mark == markManual || w.mark == markedAuto }) {
+		if auto, err = readAuto(s, db); err != nil {
+			return err
+		}
+	}
 	var errs []error
-	for _, m := range []struct {
-		mark, verb string
-		held       bool
-	}{{"none", "unhold", true}, {"hold", "hold", false}} {
+	for _, m := range []struct{ mark, is, verb string }{
+		{"none", "hold", "unhold"}, {"hold", "none", "hold"}, {markManual, markedAuto, "manual"}, {markedAuto, markManual, "auto"},
+	} {
 		var keys []string
 		for _, w := range wants {
 			key, p := db.find(w.name)
-			if w.mark == m.mark && p.condition == conditionInstalled && p.held == m.held {
+			state := packageState{held: p.held, auto: auto[key]}
+			if w.mark == m.mark && p.condition == conditionInstalled && state.mark(w.mark) == m.is {
 				keys = append(keys, key)
 			}
 		}

@@ -43,8 +43,11 @@ type restorer interface {
 	restore(ctx context.Context, s *Session, b packageBefore) (was string, err error)
 }
 
-// marker is implemented by package managers that can keep a package from being changed.
+// marker is implemented by package managers that can keep a package from being changed, or from going with those that
+// need it.
 type marker interface {
+	// auto reports whether a package is there only because others need it.
+	auto(s *Session, name string) (bool, error)
 	// mark sets the marks that are wanted and that are not yet as they should be.
 	mark(ctx context.Context, s *Session, wants []packageWant) error
 }
@@ -92,13 +95,25 @@ type packageState struct {
 	versions  []string // several where the manager allows it (kernels)
 	trouble   string   // why it does not count as installed although it is there: half-configured
 	held      bool
+	auto      bool // there only because others need it; known where that is asked for
 }
+
+// The marks besides hold and none: manual keeps a package that others brought along, auto is what it was before.
+const markManual, markedAuto = "manual", "auto"
 
 func (s packageState) there() bool {
 	return s.condition == conditionInstalled || s.condition == conditionBroken
 }
 
-func (s packageState) mark() string {
+// mark returns its mark, of the two of which the one that should be is one.
+func (s packageState) mark(should string) string {
+	switch {
+	case should != markManual && should != markedAuto:
+	case s.auto:
+		return markedAuto
+	default:
+		return markManual
+	}
 	if s.held {
 		return "hold"
 	}
@@ -126,7 +141,7 @@ type packageWant struct {
 	ensure string // installed, latest, absent, purged or a version
 	// options are the install options with a zero byte after each, so that wants can be compared.
 	options string
-	mark    string // hold, none, or empty: left as it is
+	mark    string // hold, none, manual, or empty: left as it is
 }
 
 // installOptions returns the arguments that an installation gets besides.
@@ -165,6 +180,7 @@ type packageBefore struct {
 	Held      bool   `json:"held,omitempty"`
 	Marked    bool   `json:"marked,omitempty"`    // the resource says whether it is held
 	Auto      bool   `json:"auto,omitempty"`      // installed only because others need it
+	Manual    bool   `json:"manual,omitempty"`    // the resource says that it is to stay without these
 	Conffiles bool   `json:"conffiles,omitempty"` // removed, its configuration files kept
 	// Came lists the packages that the transaction brings besides, Without the recommendations that the node did without
 	// until then.

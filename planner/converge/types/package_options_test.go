@@ -90,3 +90,53 @@ func TestPackageMark(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// mark = "manual" keeps a package that others brought along; without it, and with undo, it is theirs again.
+func TestPackageMarkManual(t *testing.T) {
+	const auto = "Package: jq\nArchitecture: amd64\nAuto-Installed: 1\n\n"
+	typ := packageType{}
+	manual := res(t, typ, "jq", resource.Parameters{"mark": "manual"})
+	node := func(auto string) (*Session, *recorder) {
+		var s *Session
+		r := &recorder{answers: map[string]system.Output{}}
+		s = aptNode(t, stanza("jq", ""), r)
+		nowInstalled(t, &s, stanza("jq", ""), auto)()
+		s.Forget()
+		r.effects = map[string]func(){
+			"apt-mark manual -- jq": nowInstalled(t, &s, stanza("jq", ""), ""),
+			"apt-mark auto -- jq":   nowInstalled(t, &s, stanza("jq", ""), auto),
+		}
+		return s, r
+	}
+	s, r := node(auto)
+	if found, err := typ.Check(t.Context(), s, manual); err != nil || len(found) != 1 ||
+		found[0] != (Difference{"mark", "auto", "manual"}) {
+		t.Fatalf("%v, %v", found, err)
+	}
+	before := applied(t, s, typ, manual)
+	r.wantRan(t, "apt-cache policy -- jq", "apt-mark manual -- jq")
+	undone(t, s, typ, manual, before)
+	r.wantRan(t, "apt-mark auto -- jq")
+
+	before = applied(t, s, typ, manual)
+	r.ran = nil
+	back, rest, err := typ.Release(t.Context(), s, res(t, typ, "jq", nil), before)
+	if err != nil || back["mark"] != "auto" || strings.Contains(string(rest), `"manual"`) {
+		t.Errorf("released: %v, %s, %v", back, rest, err)
+	}
+	returning := res(t, typ, "jq", nil)
+	returning.Parameters = back
+	apply(t, s, typ, returning)
+	r.wantRan(t, "apt-cache policy -- jq", "apt-mark auto -- jq")
+
+	s, r = node("") // it was asked for before
+	if found, err := typ.Check(t.Context(), s, manual); err != nil || len(found) > 0 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	before = applied(t, s, typ, manual)
+	if back, _, err := typ.Release(t.Context(), s, res(t, typ, "jq", nil), before); err != nil || len(back) > 0 {
+		t.Errorf("released: %v, %v", back, err)
+	}
+	undone(t, s, typ, manual, before)
+	r.wantRan(t)
+}

@@ -86,7 +86,7 @@ func TestPackageSchema(t *testing.T) {
 		{"vim", resource.Parameters{"install_options": []any{"-y", ""}}, "install_options"},
 		{"vim", resource.Parameters{"install_options": []any{"-y", "--", "emacs"}}, "install_options"},
 		{"vim", resource.Parameters{"mark": "hold"}, ""},
-		{"vim", resource.Parameters{"mark": "manual"}, "mark"},
+		{"vim", resource.Parameters{"mark": "auto"}, "mark"},
 		{"vim", resource.Parameters{"mark": "hold", "ensure": "absent"}, "mark"},
 		{"vim", resource.Parameters{"mark": "hold", "provider": "dnf"}, "mark"},
 		{"@vue/cli", resource.Parameters{"provider": "npm"}, ""},
