@@ -233,16 +233,21 @@ func TestADecisionEndsAWaitingStep(t *testing.T) {
 // losing loses the answer of a step of whoever hosts the run, who is gone then.
 type losing struct {
 	interceptor.WorkerInterceptorBase
-	interceptor.ActivityInboundInterceptorBase
 }
 
-func (l *losing) InterceptActivity(_ context.Context,
+func (*losing) InterceptActivity(_ context.Context,
 	next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	l := &losingActivity{}
 	l.Next = next
 	return l
 }
 
-func (l *losing) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+// losingActivity is the interceptor of one activity.
+type losingActivity struct {
+	interceptor.ActivityInboundInterceptorBase
+}
+
+func (l *losingActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	out, err := l.Next.ExecuteActivity(ctx, in)
 	if activity.GetInfo(ctx).ActivityType.Name != "Step" || err != nil {
 		return out, err
