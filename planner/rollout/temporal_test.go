@@ -149,7 +149,7 @@ func TestAStepWaitsForWhatItStarted(t *testing.T) {
 		takes := []time.Duration{10 * time.Millisecond, 60 * time.Millisecond, 50 * time.Millisecond}
 		for i, n := range []string{"a", "b", "c"} {
 			s.Nodes = append(s.Nodes, site.Node{Name: n})
-			nodes.slow[at{n, preparing}] = time.Duration([]int{10, 60, 50}[i]) * time.Millisecond
+			nodes.slow[at{n, preparing}] = takes[i]
 		}
 		p, err := plan(s, nil, nil, false)
 		if err != nil {
