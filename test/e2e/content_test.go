@@ -101,6 +101,7 @@ resource "slipway_deployment" "this" {
 	}
 
 	w.mustDestroy()
+	n.On(t, "rm /srv/site/stray && rmdir /srv/site") // what purge removed is back, and nothing else is there
 	assertUntouched(t, before, n)
 }
 

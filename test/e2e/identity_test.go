@@ -63,10 +63,11 @@ resource "slipway_service" "people" {
 func TestCopiedMachines(t *testing.T) {
 	t.Parallel()
 	two := nodes.Take(t, 2)
-	original, own := two[0].On(t, "cat /etc/machine-id"), two[1].On(t, "cat /etc/machine-id")
+	own := two[1].On(t, "cat /etc/machine-id")
 	before := fingerprints(t, two[0])
-	t.Cleanup(func() { two[1].On(t, "echo "+own+" >/etc/machine-id") })
-	two[1].On(t, "echo "+original+" >/etc/machine-id")
+	set := func(id string) { two[1].On(t, "echo "+strings.TrimSpace(id)+" >/etc/machine-id") }
+	t.Cleanup(func() { set(own) })
+	set(two[0].On(t, "cat /etc/machine-id"))
 	w := newWorkspace(t, config{site: "copies", nodes: two}.hcl(t))
 	w.must(w.apply(), 0)
 	for _, n := range two {
