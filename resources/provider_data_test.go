@@ -16,13 +16,16 @@ import (
 func TestReach(t *testing.T) {
 	p := ProviderData{Connection: site.Connection{User: "root", PrivateKeyFile: "id", Passphrase: "secret"}}
 	nodes := []site.Node{{Name: "a"}, {Name: "b", Connection: site.Connection{User: "ops", PrivateKeyFile: "own"}}}
+	own := site.Connection{User: "ops", PrivateKeyFile: "own",
+		Names: map[string]string{"user": "connect.user", "private_key_file": "connect.private_key_file"}}
 	for _, tt := range []struct {
 		name string
 		key  types.String
 		want []site.Connection
 	}{
-		{"no key", types.StringNull(), []site.Connection{{User: "root", PrivateKeyFile: "id", Passphrase: "secret"}, {User: "ops", PrivateKeyFile: "own"}}},
-		{"a key goes before the provider's, not the node's", types.StringValue("PEM"), []site.Connection{{User: "root", PrivateKey: "PEM"}, {User: "ops", PrivateKeyFile: "own"}}},
+		{"no key", types.StringNull(), []site.Connection{{User: "root", PrivateKeyFile: "id", Passphrase: "secret"}, own}},
+		{"a key goes before the provider's, not the node's", types.StringValue("PEM"), []site.Connection{
+			{User: "root", PrivateKey: "PEM", Names: map[string]string{"private_key": "private_key_wo"}}, own}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []site.Connection
@@ -55,6 +58,9 @@ func TestReachWithCredentials(t *testing.T) {
 			nodes, _, diags := values.From(t.Context(), types.DynamicValue(v.tuple(v.object(members("name", str("a"), "connect", v.object(members("credentials", tt.credentials)))))), (*document.Values).Nodes)
 			if len(diags) > 0 {
 				t.Fatal(diags)
+			}
+			for name := range tt.credentials.(types.Object).Attributes() {
+				tt.want.Names = map[string]string{name: "connect.credentials." + name}
 			}
 			if diff := cmp.Diff(tt.want, engine.Reach(nodes, p.connection(types.StringNull()))[0].Connection); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
