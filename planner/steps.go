@@ -345,9 +345,8 @@ type changeKey struct {
 }
 
 // remark returns what a title does not say: that the resource is to be absent, or has noop or guard; which services
-// share it; which overrides
-// change or create it, or did so before (fuel.md F-10); which parameters are known only after callbacks, or after
-// Terraform, have returned their values.
+// share it; which overrides change or create it, or did so before (fuel.md F-10); that another title takes over what is
+// removed; which parameters are known only after callbacks, or after Terraform, have returned their values.
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
@@ -367,6 +366,9 @@ func remark(t task.Task) string {
 	}
 	if len(t.Overrode) > 0 {
 		remarks = append(remarks, "no longer by override "+list(t.Overrode))
+	}
+	if t.TakenOver {
+		remarks = append(remarks, "another title takes it over")
 	}
 	if len(t.Pending) > 0 {
 		remarks = append(remarks, list(t.Pending)+" known in the run")

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
@@ -49,6 +50,10 @@ func TestAnotherTitleRemovesNothing(t *testing.T) {
 			plan.Since(former, applied)
 			if got := len(plan.Losses(applied, nil).Removed["n"]); got != tt.removes {
 				t.Errorf("removes %d, want %d", got, tt.removes)
+			}
+			steps := strings.Join(plan.Steps(), "\n")
+			if strings.Contains(steps, "another title takes it over") != (tt.removes == 0) {
+				t.Errorf("removes %d: %s", tt.removes, steps)
 			}
 		})
 	}
