@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -40,10 +41,33 @@ func configurationRule(form configurationForm) validator.Dynamic {
 			return diags
 		}
 		for _, p := range form.check(at.String(), value) {
-			diags.Append(values.Diagnostic(at, p, p.Attribute+": "+p.Message))
+			diags.Append(values.Diagnostic(within(at, p.Attribute), p, p.Attribute+": "+p.Message))
 		}
 		return diags
 	}}
+}
+
+// within returns the path of an attribute below at, such as `configuration.file["/etc/motd"].mode`, so that Terraform
+// quotes what is there and not the whole configuration.
+func within(at path.Path, attribute string) path.Path {
+	rest := strings.TrimPrefix(attribute, at.String())
+	for {
+		if name, found := strings.CutPrefix(rest, "."); found {
+			end := len(name)
+			if i := strings.IndexAny(name, ".["); i >= 0 {
+				end = i
+			}
+			at, rest = at.AtMapKey(name[:end]), name[end:]
+			continue
+		}
+		title, found := strings.CutPrefix(rest, "[")
+		quoted, err := strconv.QuotedPrefix(title)
+		if !found || err != nil {
+			return at
+		}
+		name, _ := strconv.Unquote(quoted) // QuotedPrefix has checked it
+		at, rest = at.AtMapKey(name), strings.TrimPrefix(title[len(quoted):], "]")
+	}
 }
 
 // check reports what is wrong with a configuration at a place.

@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // A type that is mistyped is one error, however many titles are below it.
@@ -37,6 +39,23 @@ func TestUnknownTypeIsToldOnce(t *testing.T) {
 	for i, d := range resp.Diagnostics {
 		if d.Detail() != want[i] {
 			t.Errorf("got  %s\nwant %s", d.Detail(), want[i])
+		}
+	}
+}
+
+// An error is where its parameter is, so that Terraform quotes that and not all of the configuration.
+func TestErrorsOfConfigurationAreWhereTheyBelong(t *testing.T) {
+	at := path.Root("configuration")
+	file := at.AtMapKey("file").AtMapKey(`/etc/"a".b[0]`)
+	for attribute, want := range map[string]path.Path{
+		"configuration":      at,
+		"configuration.fiel": at.AtMapKey("fiel"),
+		site.ConfigurationPath("file", `/etc/"a".b[0]`, ""):          file,
+		site.ConfigurationPath("file", `/etc/"a".b[0]`, "mode"):      file.AtMapKey("mode"),
+		site.ConfigurationPath("file", `/etc/"a".b[0]`, "source[1]"): file.AtMapKey("source"),
+	} {
+		if got := within(at, attribute); !got.Equal(want) {
+			t.Errorf("%s: %s, want %s", attribute, got, want)
 		}
 	}
 }
