@@ -105,6 +105,10 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			"The next apply with a valid configuration resolves this.", errs)
 		return out
 	}
+	if err := e.ready(ctx); err != nil {
+		out.warn("Drift was not checked", "Workers look at the nodes. %v.", err)
+		return out
+	}
 	items := make(map[string][]converge.Item, len(tasks))
 	for node, list := range tasks {
 		items[node] = rollout.Items(list)
@@ -222,6 +226,10 @@ func (e *Engine) Identify(ctx context.Context, nodes []site.Node, how Settings) 
 			"The next plan asks them.")
 		return nil, m
 	}
+	if err := e.ready(ctx); err != nil {
+		m.warn("Nodes were not asked", "Workers ask the nodes. %v.", err)
+		return nil, m
+	}
 	machines, silent := map[string]converge.Identity{}, map[string]error{}
 	found := e.survey(ctx, site.Site{Name: noSite, Nodes: nodes}, nil, State{}, Inspection{Settings: how})
 	for node, survey := range found {
@@ -234,6 +242,14 @@ func (e *Engine) Identify(ctx context.Context, nodes []site.Node, how Settings) 
 			Reasons(silent))
 	}
 	return machines, m
+}
+
+// ready reports why nobody can look at nodes now, where workers do.
+func (e *Engine) ready(ctx context.Context) error {
+	if e.Handing == nil {
+		return nil
+	}
+	return e.Handing.Ready(ctx)
 }
 
 // record records a check in the journal of its site, where there is one.

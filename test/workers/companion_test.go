@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -207,6 +208,40 @@ func TestCompanionRefuses(t *testing.T) {
 		}
 		if files := fmt.Sprint(os.ReadDir(c.path("a", "etc"))); strings.Contains(files, "app") {
 			t.Errorf("%v: the node was touched", test.args)
+		}
+	}
+}
+
+// A site that is deployed is looked at before it is planned: what keeps workers from that is named at once, too.
+func TestCompanionNamesWhatKeepsWorkersFromLooking(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	c.file("x\n")
+	file := c.document()
+	run := func(args ...string) (int, string) {
+		p := c.command(nil, variable(processVariable, "companion"))
+		p.cmd.Args, p.cmd.Dir = append([]string{os.Args[0]}, args...), c.dir
+		var text bytes.Buffer
+		p.cmd.Stdout, p.cmd.Stderr = &text, &text
+		if err := p.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() }).Stop() // it would wait for ever
+		_ = p.cmd.Wait()                                                              // its status says it
+		return p.cmd.ProcessState.ExitCode(), text.String()
+	}
+	if status, text := run("apply", "--yes", file); status != 0 {
+		t.Fatalf("status %d: %s", status, text)
+	}
+	for _, test := range []struct{ address, want string }{
+		{"127.0.0.1:1", `the Temporal server at "127.0.0.1:1" does not answer`},
+		{c.server.Address, "no worker executes runs of this version"},
+	} {
+		for command, want := range map[string]int{"check": 1, "apply": 0} { // with the same documents, apply has nothing to do
+			status, text := run(command, file, "--temporal", test.address, "--task-queue-prefix", c.prefix)
+			if status != want || !strings.Contains(text, test.want) {
+				t.Errorf("%s: status %d, no %q in %s", command, status, test.want, text)
+			}
 		}
 	}
 }
