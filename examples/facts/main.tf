@@ -29,8 +29,8 @@ data "slipway_nodes" "web" {
 }
 
 resource "slipway_service" "app" {
-  name          = "app"
-  selectors     = []
+  name      = "app"
+  selectors = []
   configuration = {
     file = { "/etc/app.conf" = { template = file("${path.module}/app.conf.tftpl"), mode = "0644" } }
     # Any other parameter may be a template, too: $${ is evaluated on each node.

@@ -73,23 +73,6 @@ func build(t *testing.T, arch string) string {
 	return helper
 }
 
-// The helper is uploaded to every node: under 5 MB on every architecture that is carried.
-func TestSize(t *testing.T) {
-	if testing.Short() {
-		t.Skip("NOT TESTED: the helper's size, because building it takes its time")
-	}
-	for _, arch := range []string{"amd64", "arm64"} {
-		info, err := os.Stat(build(t, arch))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %d bytes", arch, info.Size())
-		if info.Size() >= 6_000_000 {
-			t.Errorf("the helper for %s has %d bytes, the limit is 5 MB", arch, info.Size())
-		}
-	}
-}
-
 // execution.md 2, rule 4: a reader that is gone does not kill the process before it has ended its session.
 func TestTheProcessOutlivesItsReader(t *testing.T) {
 	if testing.Short() {
