@@ -98,7 +98,11 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 	"cron": func(c *nodeTasks, r resource.Resource) []int { return collect(c.user(r, "user")) },
 	"exec": func(c *nodeTasks, r resource.Resource) []int {
 		cwd := r.Parameters.String("cwd")
-		return append(collect(c.user(r, "user"), c.fileOrDirectoryOf(cwd), c.mountOf(cwd)), c.filesNamed(r)...)
+		found := collect(c.user(r, "user"), c.fileOrDirectoryOf(cwd), c.mountOf(cwd))
+		for _, created := range r.Parameters.Strings("creates") {
+			found = append(found, collect(c.directoryOf(path.Clean(created)), c.mountOf(created))...)
+		}
+		return append(found, c.filesNamed(r)...)
 	},
 	"file_line":   fileWith,
 	"ini_setting": fileWith,

@@ -81,6 +81,8 @@ func TestOrder(t *testing.T) {
 		"cron: user":                  {rs("a cron[c] user=u", "b user[u]"), "user[u] cron[c]"},
 		"exec: user and cwd": {rs("a exec[e] user=u cwd=/w", "b user[u]", "c file[/w]"),
 			"user[u] file[/w] exec[e]"},
+		"exec: the directory of what it creates": {rs("a exec[e] creates=/srv/app2/x", "b exec[f] creates=/a,/mnt/x/y",
+			"c file[/srv/app2]", "d mount[/mnt]"), "file[/srv/app2] exec[e] mount[/mnt] exec[f]"},
 		"ini_setting: its file": {rs("a ini_setting[i] path=/etc/x.ini", "b file[/etc/x.ini]"),
 			"file[/etc/x.ini] ini_setting[i]"},
 		"ssh_authorized_key: its user and directory": {
