@@ -20,8 +20,9 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		if i, ok := c.file(r.Parameters.String("target")); ok {
 			target = i
 		}
-		return append(c.broughtAbove(p), collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
+		found := append(c.broughtAbove(p), collect(c.directoryOf(p), c.mountOf(p), target, c.user(r, "owner"),
 			c.group(r.Parameters.String("group")))...)
+		return append(found, c.filesNamed(commandsIn(r, "validate_cmd"), p)...)
 	},
 	"user": func(c *nodeTasks, r resource.Resource) []int {
 		if isAbsent(r) {
@@ -102,7 +103,12 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 		for _, created := range r.Parameters.Strings("creates") {
 			found = append(found, collect(c.directoryOf(path.Clean(created)), c.mountOf(created))...)
 		}
-		return append(found, c.filesNamed(r)...)
+		commands := append(commandsIn(r, "command"), r.Parameters.Commands("onlyif")...)
+		if !r.Parameters.Has("command") {
+			commands = append(commands, resource.Command{Line: r.Title})
+		}
+		commands = append(commands, r.Parameters.Commands("unless")...)
+		return append(found, c.filesNamed(commands, r.Parameters.Strings("creates")...)...)
 	},
 	"file_line":   fileWith,
 	"ini_setting": fileWith,
@@ -119,11 +125,12 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 	},
 	"service": func(c *nodeTasks, r resource.Resource) []int {
 		name := strings.TrimSuffix(accountName(r), ".service")
-		return c.ofType("systemd_unit", func(of resource.Resource) bool {
+		units := c.ofType("systemd_unit", func(of resource.Resource) bool {
 			unit := strings.TrimSuffix(schema.UnitName(of), ".service")
 			template, _, made := strings.Cut(name, "@")
 			return unit == name || made && unit == template+"@"
 		})
+		return append(units, c.filesNamed(commandsIn(r, "start", "stop", "status", "restart"))...)
 	},
 	"sysctl": func(c *nodeTasks, _ resource.Resource) []int {
 		return c.ofType("kernel_module", func(resource.Resource) bool { return true })
@@ -282,27 +289,32 @@ func (c *nodeTasks) mountOf(p string) int {
 	return none
 }
 
-// filesNamed returns the files whose full paths an exec names: as the program of its command or of a guard, as in
-// Puppet, and anywhere else in them if the resource creates the file. What the command itself creates (`creates`, or
-// with `>`) is not required.
-func (c *nodeTasks) filesNamed(r resource.Resource) []int {
+// commandsIn returns the commands that parameters hold: one string is a line for a shell, several are a program and its
+// arguments.
+func commandsIn(r resource.Resource, names ...string) []resource.Command {
+	var commands []resource.Command
+	for _, name := range names {
+		switch words := r.Parameters.Strings(name); len(words) {
+		case 0:
+		case 1:
+			commands = append(commands, resource.Command{Line: words[0]})
+		default:
+			commands = append(commands, resource.Command{Words: words})
+		}
+	}
+	return commands
+}
+
+// filesNamed returns the files whose full paths commands name: as their program, as Puppet has it for an exec, and
+// anywhere else in them if the resource creates the file. What they are to make (made, or with `>`) is not required.
+func (c *nodeTasks) filesNamed(commands []resource.Command, made ...string) []int {
 	var out []int
-	creates := r.Parameters.Strings("creates")
 	name := func(word string, program bool) {
 		word = path.Clean(word)
 		i, ok := c.file(word)
-		if ok && !slices.Contains(creates, word) && (program || makesFile(c.tasks[i].Resource)) {
+		if ok && !slices.Contains(made, word) && (program || makesFile(c.tasks[i].Resource)) {
 			out = append(out, i)
 		}
-	}
-	commands := append(r.Parameters.Commands("onlyif"), r.Parameters.Commands("unless")...)
-	switch command := r.Parameters.Strings("command"); len(command) {
-	case 0:
-		commands = append(commands, resource.Command{Line: r.Title})
-	case 1:
-		commands = append(commands, resource.Command{Line: command[0]})
-	default:
-		commands = append(commands, resource.Command{Words: command})
 	}
 	for _, command := range commands {
 		for i, word := range command.Words {
