@@ -62,7 +62,8 @@ func checkArchiveSource(value any) error {
 	}
 	scheme, rest, _ := strings.Cut(text, "://")
 	if scheme != "http" && scheme != "https" || rest == "" {
-		return fmt.Errorf("%q must be a URL that begins with https:// or http://, or an absolute path on the node", text)
+		return fmt.Errorf("%q must be a URL that begins with https:// or http://, or an absolute path on the node; "+
+			"a file of the controller goes to the node as a file with source_file, and source is its path there", text)
 	}
 	if authority, _, _ := strings.Cut(rest, "/"); strings.Contains(authority, "@") {
 		return fmt.Errorf("holds a user name or a password, which plans and other users of the node would show; " +
@@ -73,6 +74,9 @@ func checkArchiveSource(value any) error {
 
 func checkChecksum(value any) error {
 	text, _ := value.(string)
+	if typ, _, prefixed := strings.Cut(text, ":"); prefixed && checksumBytes[typ] > 0 {
+		return fmt.Errorf("must be without %q before it, which checksum_type = %q says", typ+":", typ)
+	}
 	if b, err := hex.DecodeString(text); err != nil || len(b) < checksumBytes["sha256"] || text != strings.ToLower(text) {
 		return fmt.Errorf("%q must be a checksum in lower-case hexadecimal, at least SHA-256, as sha256sum prints it", text)
 	}

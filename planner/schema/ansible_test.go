@@ -1,0 +1,34 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+)
+
+// What playbooks of Ansible give and is written otherwise here is refused with what to write.
+func TestAnsiblesValues(t *testing.T) {
+	type p = resource.Parameters
+	sum := strings.Repeat("ab", 64)
+	for name, tt := range map[string]struct {
+		typ   string
+		given p
+		want  string
+	}{
+		"checksum": {"archive", p{"source": "https://x/a", "checksum": "sha256:" + sum[:64]},
+			`checksum: must be without "sha256:" before it, which checksum_type = "sha256" says`},
+		"checksum of another type": {"archive", p{"source": "https://x/a", "checksum": "sha512:" + sum},
+			`checksum: must be without "sha512:" before it, which checksum_type = "sha512" says`},
+		"file of the controller": {"archive", p{"source": "files/app.tgz"},
+			`source: "files/app.tgz" must be a URL that begins with https:// or http://, or an absolute path on the node; ` +
+				`a file of the controller goes to the node as a file with source_file, and source is its path there`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errs := Types()[tt.typ].Conform(resource.Resource{Type: tt.typ, Title: "/srv/x", Parameters: tt.given})
+			if len(errs) != 1 || errs[0].Error() != tt.want {
+				t.Errorf("got %v, want %s", errs, tt.want)
+			}
+		})
+	}
+}
