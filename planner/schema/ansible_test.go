@@ -23,6 +23,10 @@ func TestAnsiblesValues(t *testing.T) {
 		"file of the controller": {"archive", p{"source": "files/app.tgz"},
 			`source: "files/app.tgz" must be a URL that begins with https:// or http://, or an absolute path on the node; ` +
 				`a file of the controller goes to the node as a file with source_file, and source is its path there`},
+		"placeholder": {"file", p{"content": "x", "validate_cmd": "visudo -cf %s"},
+			"validate_cmd: must contain % in place of %s: it stands for the path of the file with the new content"},
+		"placeholder of a list": {"file", p{"content": "x", "validate_cmd": []any{"nginx", "-c", "%s"}},
+			"validate_cmd: must contain % in place of %s: it stands for the path of the file with the new content"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errs := Types()[tt.typ].Conform(resource.Resource{Type: tt.typ, Title: "/srv/x", Parameters: tt.given})

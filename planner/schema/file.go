@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -207,8 +208,14 @@ func checkValidate(value any) error {
 	if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "%") }) {
 		return errors.New("must contain %, which stands for the path of the file with the new content")
 	}
+	if slices.ContainsFunc(words, percentS.MatchString) {
+		return errors.New("must contain % in place of %s: it stands for the path of the file with the new content")
+	}
 	return nil
 }
+
+// percentS matches what Ansible has where Puppet has %: it would be the path with an s behind it.
+var percentS = regexp.MustCompile(`%s\b`)
 
 func checkTarget(value any) error {
 	if t, _ := value.(string); t == "" || strings.ContainsRune(t, 0) {
