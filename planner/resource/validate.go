@@ -93,11 +93,38 @@ func titleError(title string) string {
 	return ""
 }
 
+// ansibleParameters are the parameters that Ansible calls otherwise, which are not spelt alike: the first one that a
+// type has is meant.
+var ansibleParameters = map[string][]string{
+	"chdir":       {"cwd"},
+	"cmd":         {"command"},
+	"day":         {"monthday"},
+	"dest":        {"path"},
+	"expires":     {"expiry"},
+	"insertafter": {"after"},
+	"job":         {"command"},
+	"option":      {"setting"},
+	"opts":        {"options"},
+	"regexp":      {"match"},
+	"repo":        {"location", "source"},
+	"retries":     {"tries"},
+	"src":         {"source", "device"},
+	"state":       {"ensure"},
+	"url":         {"source"},
+	"validate":    {"validate_cmd"},
+	"version":     {"revision"},
+}
+
 func (s Schema) unknown(name string) invalid.Error {
 	known := s.names()
 	message := fmt.Sprintf("the type %s has no such parameter", s.Type)
-	if hint := DidYouMean(name, known); hint != "" {
-		message += hint
+	meant := slices.DeleteFunc(slices.Clone(ansibleParameters[name]), func(n string) bool { return s.parameter(n) == nil })
+	if len(meant) == 0 {
+		useless := func(n string) bool { return IsMetaparameter(n) && s.parameter(n).Unused }
+		meant = []string{Nearest(name, slices.DeleteFunc(slices.Clone(known), useless))}
+	}
+	if meant[0] != "" {
+		message += fmt.Sprintf("; did you mean %q?", meant[0])
 	} else {
 		message += "; it has " + strings.Join(known, ", ")
 	}

@@ -1,9 +1,12 @@
 package schema
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -34,5 +37,39 @@ func TestAnsiblesValues(t *testing.T) {
 				t.Errorf("got %v, want %s", errs, tt.want)
 			}
 		})
+	}
+}
+
+// A parameter that Ansible calls otherwise is suggested by its meaning, not by what is spelt alike, and no parameter
+// that changes nothing.
+func TestAnsiblesParameters(t *testing.T) {
+	for typ, words := range map[string]map[string]string{
+		"apt_repository": {"state": "ensure", "repo": "location"},
+		"archive":        {"src": "source", "url": "source", "dest": "path"},
+		"cron":           {"job": "command", "day": "monthday"},
+		"exec":           {"cmd": "command", "chdir": "cwd", "retries": "tries", "tags": "", "state": ""},
+		"file":           {"state": "ensure", "src": "source", "dest": "path", "validate": "validate_cmd"},
+		"file_line":      {"regexp": "match", "insertafter": "after"},
+		"ini_setting":    {"dest": "path", "option": "setting"},
+		"mount":          {"src": "device", "opts": "options", "state": "ensure"},
+		"service":        {"state": "ensure", "enabled": "enable"},
+		"user":           {"expires": "expiry"},
+		"vcsrepo":        {"repo": "source", "version": "revision", "dest": "path"},
+	} {
+		for word, want := range words {
+			given := resource.Parameters{word: "x"}
+			_, errs := Types()[typ].Conform(resource.Resource{Type: typ, Title: "/srv/x", Parameters: given})
+			i := slices.IndexFunc(errs, func(e invalid.Error) bool { return e.Attribute == word })
+			if i < 0 {
+				t.Fatalf("%s of %s: no error", word, typ)
+			}
+			hint := "no such parameter; it has "
+			if want != "" {
+				hint = fmt.Sprintf("no such parameter; did you mean %q?", want)
+			}
+			if !strings.Contains(errs[i].Message, hint) {
+				t.Errorf("%s of %s: %s; want %s", word, typ, errs[i].Message, hint)
+			}
+		}
 	}
 }

@@ -37,6 +37,20 @@ func ParameterError(object, name, typ, title string, e invalid.Error) invalid.Er
 	return p
 }
 
+// ansibleModules are the types that do what modules of Ansible do.
+var ansibleModules = map[string]string{
+	"apk": "package", "apt": "package", "dnf": "package", "gem": "package", "npm": "package",
+	"pip": "package", "yum": "package",
+	"authorized_key": "ssh_authorized_key",
+	"command":        "exec", "shell": "exec",
+	"copy": "file", "template": "file",
+	"get_url": "archive", "unarchive": "archive",
+	"git":        "vcsrepo",
+	"ini_file":   "ini_setting",
+	"lineinfile": "file_line",
+	"systemd":    "service", "systemd_service": "service",
+}
+
 // UnknownTypeError returns the error for a type without a schema; an empty type has a code of its own.
 func UnknownTypeError(object, name, attribute, typ string, schemas map[string]resource.Schema) invalid.Error {
 	p := invalid.Error{Object: object, Name: name, Attribute: attribute, Code: invalid.UnknownType}
@@ -48,6 +62,8 @@ func UnknownTypeError(object, name, attribute, typ string, schemas map[string]re
 	p.Message = fmt.Sprintf("there is no configuration resource type %q", typ)
 	if lower := strings.ToLower(typ); slices.Contains(known, lower) {
 		p.Message += fmt.Sprintf("; write %q", lower)
+	} else if same := ansibleModules[typ]; slices.Contains(known, same) {
+		p.Message += fmt.Sprintf("; did you mean %q?", same)
 	} else if near := didYouMean(typ, known, 0); near != "" {
 		p.Message += near
 	} else {
