@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
@@ -54,6 +56,28 @@ func TestExecWithoutGuardsRunsOnceInEachForm(t *testing.T) {
 	b.wantStatus(Apply, failing, Failed) // it did not succeed, so it runs again
 	if got := b.get("out"); got != "x\ny\nz\nz\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// The difference of a command that is to make something says what is not there.
+func TestExecSaysWhatIsNotThere(t *testing.T) {
+	b := commandSandbox(t)
+	for _, tt := range []struct {
+		pairs []any
+		want  types.Difference
+	}{
+		{[]any{"creates", "/a"}, types.Difference{Parameter: "creates", Is: "absent", Should: "/a"}},
+		{[]any{"creates", []any{"/a", "/b"}, "returns", "3"}, types.Difference{Parameter: "creates", Is: "absent", Should: "/a or /b"}},
+		{[]any{"creates", "/a", "sensitive", true}, types.Difference{Parameter: "creates", Is: types.Hidden, Should: types.Hidden}},
+		{[]any{"unless", "false"}, types.Difference{Parameter: "returns", Is: "notrun", Should: "0"}},
+	} {
+		r := b.wantStatus(Check, b.exec("make", append(tt.pairs, "command", "true")...), Differs)
+		if diff := cmp.Diff([]types.Difference{tt.want}, r.Differences); diff != "" {
+			t.Error(diff)
+		}
+		if !types.Started(r.Differences) {
+			t.Errorf("%v: a command that ran would be refreshed, too", r.Differences)
+		}
 	}
 }
 

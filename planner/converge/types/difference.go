@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -91,10 +92,7 @@ type Difference struct {
 // Started reports whether the differences that were just repaired say that the resource was started, made or run, so
 // that it has seen all that came before it and needs no refresh.
 func Started(diffs []Difference) bool {
-	for _, d := range diffs {
-		if d.Parameter == "ensure" || d.Parameter == returnsParameter {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(diffs, func(d Difference) bool {
+		return d.Parameter == "ensure" || d.Parameter == createsParameter || d.Parameter == returnsParameter
+	})
 }

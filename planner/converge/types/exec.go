@@ -23,8 +23,11 @@ type execType struct{}
 
 func (execType) Schema() resource.Schema { return schema.Exec() }
 
-// returnsParameter names the difference of a command that is to run, as in Puppet.
-const returnsParameter = "returns"
+// A command that is to run has one difference: of what it is to create, or else, as in Puppet, of what it returns.
+const (
+	createsParameter = "creates"
+	returnsParameter = "returns"
+)
 
 func (t execType) Check(ctx context.Context, s *Session, r resource.Resource) ([]Difference, error) {
 	p := r.Parameters
@@ -32,7 +35,7 @@ func (t execType) Check(ctx context.Context, s *Session, r resource.Resource) ([
 		return nil, nil
 	}
 	wanted := !t.ran(s, r)
-	if p.Has("creates") || p.Has("onlyif") || p.Has("unless") {
+	if p.Has(createsParameter) || p.Has("onlyif") || p.Has("unless") {
 		var err error
 		if wanted, err = t.permitted(ctx, s, r); err != nil {
 			return nil, err
@@ -40,6 +43,10 @@ func (t execType) Check(ctx context.Context, s *Session, r resource.Resource) ([
 	}
 	if !wanted {
 		return nil, nil
+	}
+	if c := (comparison{resource: r}); p.Has(createsParameter) {
+		c.text(createsParameter, "absent", strings.Join(p.Strings(createsParameter), " or "))
+		return c.found, nil
 	}
 	return []Difference{{Parameter: returnsParameter, Is: "notrun", Should: strings.Join(successes(r), " ")}}, nil
 }
@@ -68,7 +75,7 @@ func (s *Session) digestOf(r resource.Resource) string {
 // made, the command is taken to be wanted at plan time; it fails clearly when that is so at its own turn.
 func (t execType) permitted(ctx context.Context, s *Session, r resource.Resource) (bool, error) {
 	p := r.Parameters
-	for _, path := range p.Strings("creates") {
+	for _, path := range p.Strings(createsParameter) {
 		_, err := s.Lstat(path)
 		if err == nil {
 			return false, nil
