@@ -42,7 +42,7 @@ func TestMessages(t *testing.T) {
 		"a reference as Terraform writes one": {of(file(params{"require": "package.tree"})),
 			`"package.tree" is not a reference of the form type[title]; did you mean "package[tree]"?`, ""},
 		"a dot in what is no type": {of(file(params{"require": "/etc/a.conf"})),
-			`"/etc/a.conf" is not a reference of the form type[title]`, "did you mean"},
+			`"/etc/a.conf" is not a reference of the form type[title], such as service[nginx]`, "did you mean"},
 		"a title that is almost right": {of(file(params{"require": "package[tre]"})),
 			"there is no package[tre] (on all 2 nodes); did you mean package[tree]?", ""},
 		"a title of another type": {of(file(params{"require": "service[htop]"})),

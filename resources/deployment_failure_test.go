@@ -51,7 +51,7 @@ func TestTaintedCreateGoesOnFromTheLedger(t *testing.T) {
 	s.mkdir("a", "opt") // b has none: its second file fails
 	var before map[string]string
 	run(t, []resource.TestStep{
-		{Config: config, ExpectError: regexp.MustCompile(`(?s)not rolled out.*/opt`)},
+		{Config: config, ExpectError: regexp.MustCompile(`(?s)not rolled out.*/opt.*plans\s.*to\s.*replace.*torn`)},
 		{
 			PreConfig: func() {
 				before = s.ledger("a")

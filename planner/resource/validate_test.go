@@ -117,11 +117,14 @@ func TestValidate(t *testing.T) {
 		{"references", resource.Parameters{"path": "/x", "require": []any{"z[z]", "nonsense", "a[a]"},
 			"notify": "file[]", "before": "Thing['t']"}, []string{
 			`before: refers to the resource itself; name another resource`,
-			`notify: "file[]" is not a reference of the form type[title]`,
-			`require[1]: "nonsense" is not a reference of the form type[title]`,
+			`notify: "file[]" is not a reference of the form type[title], such as service[nginx]`,
+			`require[1]: "nonsense" is not a reference of the form type[title], such as service[nginx]`,
 		}},
 		{"secret parameter", resource.Parameters{"path": "/x", "password": "hunter2"}, []string{
 			`password: is not valid; the value and its error are not shown because it is sensitive. A hash of crypt(3).`,
+		}},
+		{"secret of the deployment", resource.Parameters{"path": "/x", "password": "⟦secret:root⟧"}, []string{
+			`password: takes no secret of the deployment; only the content or template of a file does`,
 		}},
 		{"secret of the wrong kind", resource.Parameters{"path": "/x", "password": int64(4711)}, []string{
 			`password: must be a string, in quotes, not a number`,
@@ -136,7 +139,7 @@ func TestValidate(t *testing.T) {
 			`aliases[0]: must be a string, in quotes, not a bool`,
 			`ensure: must be one of present, absent`,
 			`path: must be a string, in quotes, not a number`,
-			`require: is not a reference of the form type[title]`,
+			`require: is not a reference of the form type[title], such as service[nginx]`,
 			`size: must be a whole number, without quotes, not a string`,
 		}},
 		{"sensitive itself wrong", resource.Parameters{"path": "/x", "size": "hunter2", "sensitive": "treu"}, []string{

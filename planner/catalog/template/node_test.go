@@ -49,7 +49,7 @@ func TestNodeTemplateErrors(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"syntax":           {"a\n%{ if true }", "(line 2, column"},
 		"unknown variable": {"a\n${nod.name}", `there is no variable "nod"; did you mean "node"? (line 2, column 3 of the template)`},
-		"no service":       {"${self.port}", `there is no variable "self"; use one of node, facts, site`},
+		"no service":       {"${self.port}", `there is no variable "self"; use one of node, facts, site, secrets; values of Terraform come through templatefile()`},
 		"unknown name":     {"${node.adress}", `node has no "adress"; did you mean "address"?`},
 		"unknown function": {"${uper(node.name)}", `there is no function "uper"; did you mean "upper"?`},
 		"unknown label": {"a\n\n${node.labels.tire}", `the map has no key "tire" (lookup(map, "tire", "default") ` +
