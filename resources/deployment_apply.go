@@ -35,6 +35,9 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	defer cancel()
 	old := d.provider.Runs.replacedBy(plan.Site.ValueString())
 	out, diags := d.apply(ctx, req.Plan, &plan, nil, engine.State{}, engine.Run{Replaced: old.nodes}, key)
+	if out.Status != "" {
+		diags = ofCreation(diags)
+	}
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
 	if out.Active != "" { // the next creation waits for the run
@@ -52,6 +55,18 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	resp.Diagnostics.Append(ds...)
 	d.provider.Runs.created(plan.Site.ValueString(), engine.Reach(nodes, d.provider.connection(key)))
 	resp.Diagnostics.Append(save(context.WithoutCancel(ctx), &resp.State, resp.Identity, resp.Private, plan, out.State)...)
+}
+
+// ofCreation adds to the error of a failed creation what Terraform will show next.
+func ofCreation(diags diag.Diagnostics) (out diag.Diagnostics) {
+	for _, d := range diags {
+		if d.Severity() == diag.SeverityError && strings.HasSuffix(d.Detail(), "the next plan shows the rest.") {
+			d = diag.NewErrorDiagnostic(d.Summary(), d.Detail()+" Terraform plans to replace the deployment then, because "+
+				"its creation failed: nothing is torn down for that, and what is done is not done again.")
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // Update brings the site from what is applied to what is wanted. When that fails, the state says what was reached, so

@@ -19,7 +19,7 @@ import (
 func factsAttribute() schema.MapNestedAttribute {
 	return schema.MapNestedAttribute{
 		Computed: true,
-		MarkdownDescription: "What each node said of its machine when it was first looked at, or at the last refresh, by the name of the node: the `facts` of templates, by the names that Puppet and Ansible give. What is not known is null. " +
+		MarkdownDescription: "What each node said of its machine when it was first looked at, or at the last refresh, by the name of the node: the `facts` of templates. What is not known is null. " +
 			"A node that did not answer yet is null. Of a machine that takes the place of another one they are found by the next refresh; `data.slipway_nodes` has those of today.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"os": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "The operating system.",

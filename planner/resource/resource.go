@@ -36,7 +36,7 @@ func MakeID(typ, title string) ID { return ID(typ + "[" + title + "]") }
 func ParseID(s string) (typ, title string, err error) {
 	open := strings.IndexByte(s, '[')
 	if open <= 0 || !strings.HasSuffix(s, "]") || open+1 == len(s)-1 || strings.ContainsFunc(s[:open], notTypeName) {
-		return "", "", fmt.Errorf("%q is not a reference of the form type[title]%s", s, asTerraformRefers(s))
+		return "", "", fmt.Errorf("%q is not a reference of the form type[title]%s", s, whatToWrite(s))
 	}
 	title = s[open+1 : len(s)-1]
 	if n := len(title); n > 2 && (title[0] == '\'' || title[0] == '"') && title[n-1] == title[0] {
@@ -45,12 +45,12 @@ func ParseID(s string) (typ, title string, err error) {
 	return strings.ToLower(s[:open]), title, nil
 }
 
-// asTerraformRefers ends the message about `package.tree`, which is how Terraform names a resource.
-func asTerraformRefers(s string) string {
+// whatToWrite ends the message about a text that is no reference. `package.tree` is how Terraform names a resource.
+func whatToWrite(s string) string {
 	typ, title, found := strings.Cut(s, ".")
 	if !found || typ == "" || title == "" || strings.ContainsFunc(typ, notTypeName) ||
 		strings.ContainsAny(title, "[]") {
-		return ""
+		return ", such as service[nginx]"
 	}
 	return fmt.Sprintf("; did you mean %q?", string(MakeID(typ, title)))
 }

@@ -225,7 +225,11 @@ func (c *parameterCheck) check(value any) bool {
 		return true
 	}
 	message := err.Error()
-	if c.secret {
+	text, _ := value.(string)
+	switch {
+	case text != "" && secretName.FindString(text) == text:
+		message = "takes no secret of the deployment; only the content or template of a file does"
+	case c.secret:
 		message = hidden + ". " + c.Description
 	}
 	c.add(c.Name, message)
@@ -316,7 +320,7 @@ func (c *parameterCheck) references(written, normal any, r Resource) {
 		message, code := "", invalid.Code("")
 		switch {
 		case err != nil && c.secret:
-			message = "is not a reference of the form type[title]"
+			message = "is not a reference of the form type[title], such as service[nginx]"
 		case err != nil:
 			message = err.Error()
 		case title == r.Title && typ == r.Type:

@@ -47,7 +47,7 @@ file = { "/etc/sysctl.d/90-app.conf" = { content = "vm.swappiness = 10\n" } }
 }
 `,
 	"file_line": `file_line = {
-  "no root login" = { path = "/etc/ssh/sshd_config", line = "PermitRootLogin no", match = "^#?PermitRootLogin " }
+  "no forwarded X11" = { path = "/etc/ssh/sshd_config", line = "X11Forwarding no", match = "^#?X11Forwarding " }
 }
 `,
 	"group": `group = {

@@ -141,7 +141,7 @@ configuration = {
 
 ### Facts
 
-` + "`" + `facts` + "`" + ` is what a node says of its machine, by the names of Puppet and Ansible:
+` + "`" + `facts` + "`" + ` is what a node says of its machine. The values of ` + "`" + `os.family` + "`" + ` and ` + "`" + `os.name` + "`" + ` are those of Puppet; [Coming from Ansible](coming-from-ansible.md#variables-templates-and-facts) has the names that Ansible gives facts:
 
 ` + "```" + `
 # limits.tftpl
@@ -208,6 +208,36 @@ configuration = {
 
 `
 
+// order is what sequence.autorequired does, with ' for a backquote.
+const order = `## What comes first by itself
+
+What has no relation to something else has no order, but some resources come after others of the same node, whichever service brings them, without naming them. They are not refreshed by these.
+
+| type | comes after |
+|---|---|
+| 'file' | the nearest directory above it, the mount that it is below, archives and clones that it is in, the 'target' of a link, its 'owner' and 'group', files that its 'validate_cmd' names |
+| 'user' | its group ('gid', or the one of its name), its 'groups', the mount that 'home' is below, the file that is its 'shell' |
+| 'group' | its 'members', unless they need the group |
+| 'archive' | its 'user' and 'group', the packages 'curl', 'wget', 'xz', 'xz-utils' and 'zstd', the file that is its 'source', and directories and mounts above what it reads and writes |
+| 'vcsrepo' | the package 'git', its 'user', 'owner' and 'group', directories and mounts above it, a 'source' on the node |
+| 'package' | each 'apt_repository' and 'yum_repository' |
+| 'apt_repository', 'yum_repository' | the directory of its file, and for apt the file that is its 'keyring' |
+| 'cron' | its 'user' |
+| 'exec' | its 'user', directory and mount of 'cwd' and of what it 'creates', files that the command or a guard names by their full path |
+| 'file_line', 'ini_setting' | the file that it is in, or the directory of that, and the mount |
+| 'ssh_authorized_key' | its 'user', the file or directory that the key is in, and the mount |
+| 'mount' | the 'file' for its mount point, or the directory above it, and the mount that it is below; for swap those of its 'device' |
+| 'systemd_unit' | the directory of its file |
+| 'service' | its 'systemd_unit', also a template or drop-in, files that its 'start', 'stop', 'status' and 'restart' name by their full path |
+| 'sysctl' | each 'kernel_module' |
+| 'timezone' | the package 'tzdata' |
+
+- With 'ensure = "absent"' it is the other way round: a directory goes after what is in it, and a group after its members. A mount goes first.
+- What is written counts: an order of this table that would close a cycle with 'require', 'before', 'notify' or 'subscribe' is left out.
+- All else has to be written: a file of a package has 'require = ["package[nginx]"]', a service 'subscribe = ["file[/etc/nginx/nginx.conf]"]', and a package of pip, gem or npm requires the package that brings its program.
+
+`
+
 // notes are what a type says after its parameters.
 var notes = map[string]string{
 	callback.Function: functions(),
@@ -246,6 +276,7 @@ func guide() string {
 	fmt.Fprintf(&b, head, indent(overview, "  "))
 	b.WriteString("## Parameters of every type\n\n")
 	table(&b, resource.Metaparameters())
+	b.WriteString(strings.ReplaceAll(order, "'", "`"))
 	schemas := schema.Types()
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		s := schemas[name]

@@ -220,7 +220,14 @@ func (c *compiler) reads(t *Template) invalid.Errors {
 			e.Message = notAlone
 		case !ok:
 			there := slices.DeleteFunc(Variables(), func(name string) bool { return c.names[name] == nil })
+			inline := c.names[factsVariable] != nil // of [ParseForNode]
+			if inline {
+				there = append(there, secretsVariable)
+			}
 			e.Message = fmt.Sprintf("there is no variable %q", root) + resource.Choices(root, there)
+			if inline && resource.DidYouMean(root, there) == "" {
+				e.Message += "; values of Terraform come through templatefile()"
+			}
 			if slices.Contains(c.names["self"], root) {
 				e.Message = fmt.Sprintf("there is no variable %q; an attribute of the service is self.%s", root, root)
 			}
