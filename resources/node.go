@@ -99,7 +99,7 @@ func nodeSchema() schema.Schema {
 			"labels": mapping(types.StringType, "Labels, key to value, for selectors. Neither keys nor values hold a colon or have white space around them, so that a selector can name them as `key:value`.",
 				values.NoNulls{}, mapvalidator.KeysAre(labelValidator()), mapvalidator.ValueStringsAre(labelValidator())),
 			"roles": set("Roles, for overrides.", values.NameValidator()),
-			"zone": text("Zone of the node: with an engine that has workers, those of this zone reach it, and any worker where none is set. It changes nothing of what is done on the node, and nothing without workers.",
+			"zone": text("Zone of the node: with an engine that has workers, those of this zone reach it, and where none is set, those for nodes without a zone. It changes nothing of what is done on the node, and nothing without workers.",
 				values.NameValidator()),
 			nodeConnection: nodeConnectionAttribute(),
 		},

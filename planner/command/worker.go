@@ -25,7 +25,7 @@ func newKey() *cobra.Command {
 		Use:   "key",
 		Short: "Make a key that encrypts what runs leave for workers, or that of a zone",
 		Long: "Print a new key for encryption_key of the provider and SLIPWAY_KEY of workers with --control. With --zone, print what a worker of that zone needs as its\n" +
-			"SLIPWAY_KEY, made from the key in SLIPWAY_KEY: it reads nothing that is for other zones.",
+			"SLIPWAY_KEY, made from the key in SLIPWAY_KEY: it hosts no runs, and does not read manifests of other zones.",
 		Args: noArguments,
 	}
 	cmd.Flags().StringVar(&zone, "zone", "", "the zone of the worker")
@@ -63,7 +63,8 @@ func NewWorker(version string, environment Environment, journalURL string,
 		Long: "Execute runs that the provider hands over with engine = { temporal = ... }. With --control it hosts runs: decides, plans passes, runs callbacks. With --zone it\n" +
 			"works on the nodes of that zone. With neither it does both, for nodes without a zone. Any number of workers may work for one server; when one is gone,\n" +
 			"another one goes on from the ledgers of the nodes.\n\n" +
-			"The journal is the database that the provider has, and SLIPWAY_KEY is the same, too. Credentials of nodes are those of the worker: SLIPWAY_USER,\n" +
+			"The journal is the database that the provider has. SLIPWAY_KEY is the encryption_key of the provider; a worker with --zone and without --control may have\n" +
+			"what `key --zone` prints for its zone. Credentials of nodes are those of the worker: SLIPWAY_USER,\n" +
 			"SLIPWAY_PRIVATE_KEY_FILE and so on, an agent, or files that the connections of nodes name; paths are those of this machine. SLIPWAY_TEMPORAL_API_KEY is\n" +
 			"the API key of the namespace, where it needs one.\n\n" +
 			"With SIGTERM it takes nothing more, lets sessions end within --grace, and ends.\n\n" +
