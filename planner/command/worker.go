@@ -79,7 +79,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 	cmd.Flags().StringVar(&listen, "listen", "", "address for /healthz and /metrics (Prometheus), such as :8643; nothing is served otherwise")
 	cmd.Flags().DurationVar(&grace, "grace", 10*time.Minute, "how long sessions may take to end when the worker is to end")
 	cmd.Flags().DurationVar(&zoneWait, "zone-wait", temporal.DefaultZoneWait, "how long a session waits for a worker of its zone before its node fails; of --control")
-	cmd.Flags().DurationVar(&lostAfter, "lost-after", temporal.DefaultLostAfter, "how long the worker of a session may be silent before its node fails; of --control")
+	cmd.Flags().DurationVar(&lostAfter, "lost-after", temporal.DefaultLostAfter, "how long the worker of a session may be silent before another one of its zone goes on; of --control")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if sessions < 1 {
 			return inputError(fmt.Errorf("worker: --sessions %d: must be 1 or more", sessions))
