@@ -197,7 +197,7 @@ func TestCompanionRefuses(t *testing.T) {
 		{2, []string{"--temporal", "127.0.0.1:1"}, []setting{variable("SLIPWAY_KEY", "")}, "SLIPWAY_KEY: is needed"},
 		{2, []string{"--temporal", "127.0.0.1:1"}, []setting{variable(command.JournalVariable, "")}, "give --journal, or SLIPWAY_JOURNAL"},
 		{2, []string{"--detach"}, nil, "--detach: is of --temporal"},
-		{1, []string{"--temporal", "127.0.0.1:1"}, nil, "the Temporal server at \"127.0.0.1:1\" does not answer"},
+		{1, []string{"--temporal", "127.0.0.1:1"}, nil, "--temporal: the Temporal server at \"127.0.0.1:1\" does not answer"},
 		{1, []string{"--temporal", c.server.Address, "--task-queue-prefix", c.prefix}, nil, "no worker executes runs of this version"},
 	} {
 		p := c.command(nil, append([]setting{variable(processVariable, "companion")}, test.set...)...)
