@@ -199,15 +199,15 @@ func (o Outcome) Of(s site.Site) Outcome {
 // ownSecrets returns where nodes have credentials of their own, which do not go to workers.
 func ownSecrets(s site.Site, defaults site.Connection) (errs Messages) {
 	const so = "is a secret, and does not go to the workers of the engine, which have their own. Take it away, and give it " +
-		"to the workers, as SLIPWAY_%s, or as a file that %s_file or the environment names there."
+		"to the workers, as SLIPWAY_%s%s."
 	look := func(attribute, where string, c site.Connection) {
-		for _, secret := range []struct{ value, name, variable string }{
-			{c.PrivateKey, "private_key", "PRIVATE_KEY"}, {c.Passphrase, "passphrase", "PASSPHRASE"},
-			{c.SudoPassword, "sudo_password", "SUDO_PASSWORD"},
+		for _, secret := range []struct{ value, name, variable, file string }{
+			{c.PrivateKey, "private_key", "PRIVATE_KEY", ", or as a file that private_key_file names there"},
+			{c.Passphrase, "passphrase", "PASSPHRASE", ""}, {c.SudoPassword, "sudo_password", "SUDO_PASSWORD", ""},
 		} {
 			if secret.value != "" {
 				errs = append(errs, &Message{Attribute: attribute, Summary: "A credential would travel",
-					Detail: fmt.Sprintf("%s%s "+so, where, secret.name, secret.variable, secret.name)})
+					Detail: fmt.Sprintf("%s%s "+so, where, secret.name, secret.variable, secret.file)})
 			}
 		}
 		if slices.ContainsFunc(c.Bastions, func(b site.Bastion) bool { return b.PrivateKey != "" }) {
