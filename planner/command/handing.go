@@ -68,6 +68,12 @@ func named(err error) error {
 	return err
 }
 
+// durable names what keeps runs from being handed over as commands do.
+type durable struct{ *temporal.Client }
+
+// Ready implements [engine.Durable].
+func (d durable) Ready(ctx context.Context) error { return named(d.Client.Ready(ctx)) }
+
 // handOver makes the engine of a site hand its runs over, where a server is named; it and the keys are of the workers.
 func (f *runFlags) handOver(e *engine.Engine) error {
 	if cmp.Or(f.temporal.address, os.Getenv(addressVariable)) == "" {
@@ -97,7 +103,7 @@ func (f *runFlags) handOver(e *engine.Engine) error {
 	asked := make(chan struct{})
 	close(asked) // the context ends with a signal, and with nothing else
 	e.Journals, e.Executor = journals, func() rollout.Executor { return client.Executor(journals) }
-	e.Handing = &engine.Handing{Durable: client, Executor: e.Executor, Asked: asked, Detach: f.detach}
+	e.Handing = &engine.Handing{Durable: durable{client}, Executor: e.Executor, Asked: asked, Detach: f.detach}
 	return nil
 }
 
