@@ -84,16 +84,21 @@ func engineAttribute() schema.Attribute {
 	}
 }
 
-// handing returns how runs are handed over; nil: this process executes them, or what is configured is not known yet.
+// engineKnown reports whether it is known what executes runs, and how it is reached.
+func engineKnown(ctx context.Context, m modelV0) bool {
+	value, err := m.Engine.ToTerraformValue(ctx)
+	return m.Engine.IsNull() || err == nil && value.IsFullyKnown() && !m.EncryptionKey.IsUnknown() && !m.Journal.IsUnknown()
+}
+
+// handing returns how runs are handed over; nil: this process executes them. What is configured is known.
 func (p *slipway) handing(ctx context.Context, m modelV0, journals journal.Location) (h *engine.Handing,
 	diags diag.Diagnostics) {
 	at := path.Root("engine").AtName("temporal")
 	var e engineModel
-	if m.Engine.IsNull() || m.Engine.IsUnknown() {
+	if m.Engine.IsNull() {
 		return nil, nil
 	}
-	if diags.Append(m.Engine.As(ctx, &e, basetypes.ObjectAsOptions{UnhandledUnknownAsEmpty: true})...); diags.HasError() ||
-		e.Temporal == nil || e.Temporal.Address.IsUnknown() || m.Journal.IsUnknown() {
+	if diags.Append(m.Engine.As(ctx, &e, basetypes.ObjectAsOptions{})...); diags.HasError() || e.Temporal == nil {
 		return nil, diags
 	}
 	if journals.URL == "" {

@@ -135,9 +135,13 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 	if resp.Diagnostics.Append(more...); resp.Diagnostics.HasError() {
 		return
 	}
-	data.Handing, more = p.handing(ctx, m, data.Journals())
-	resp.Diagnostics.Append(more...)
-	if known && data.Handing == nil { // else workers have the files
+	if engineKnown(ctx, m) {
+		data.Handing, more = p.handing(ctx, m, data.Journals())
+		resp.Diagnostics.Append(more...)
+	} else {
+		data.Unknown = true
+	}
+	if known && m.Engine.IsNull() { // else workers have the files
 		resp.Diagnostics.Append(resources.MissingFiles(connection)...)
 	}
 	resp.ResourceData, resp.DataSourceData, resp.ActionData, resp.ListResourceData = data, data, data, data

@@ -57,7 +57,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 	if d.provider.Unknown {
 		resp.Diagnostics.AddWarning("Drift was not checked",
-			"The provider's connection is not known before the apply, so no node could be reached. The plan counts on the nodes being as they were left.")
+			"Some of the provider's configuration (connection, journal, engine, encryption_key) is not known before the apply, so no node could be reached. The plan counts on the nodes being as they were left.")
 		return
 	}
 	s, _, diags := state.Value(ctx)

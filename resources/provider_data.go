@@ -26,7 +26,7 @@ type ProviderData struct {
 	// JournalURL is that of the PostgreSQL database with the journals, which counts before the directory; a secret.
 	JournalURL string
 	// Unknown says that some of the provider's configuration is not known yet, as in the plan that also creates the key
-	// it uses. Connection is then incomplete and must not be used to reach a node. It is never set during an apply.
+	// it uses. Connection or Handing is then incomplete and no node may be reached. It is never set during an apply.
 	Unknown bool
 	// Keys encrypt what runs leave for workers; nil: there are none.
 	Keys *encryption.Keys
