@@ -101,7 +101,7 @@ const rows = 40 // of a terminal
 // masks replace what differs from run to run by something as wide.
 var masks = []struct{ pattern, with string }{
 	{`\d\d:\d\d:\d\d`, "hh:mm:ss"},
-	{`\b(for|after|about) \d[\dhms.]*[hms]\b`, "$1 TIME"},
+	{`\b(for|after|about|started) \d[\dhms.]*[hms]\b`, "$1 TIME"},
 	{`(?m)^ +\d[\dhms.]*s  `, "    TIME  "},
 	{`\b\d{4}-\d\d-\d\dT[\dhms:]*Z?`, "DATE"},
 	{`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`, "RUN"},

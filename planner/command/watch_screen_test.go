@@ -353,6 +353,18 @@ func TestWatchScreenReadsAgain(t *testing.T) {
 	}
 }
 
+// A run that a person paused is not said to be running.
+func TestWatchOfAPausedRun(t *testing.T) {
+	run, events, now := script()
+	for action, want := range map[string]string{journal.Hold: "\npaused, started 1m35s ago", journal.Resume: "\nrunning for 1m35s"} {
+		hold := journal.Event{Kind: journal.Decided, Action: action, Time: now, Message: "by ann"}
+		all := append(slices.Clone(events), journal.Recorded{Seq: int64(len(events) + 1), Event: hold})
+		if text := ansi.Strip(screenOf(run, all, 80, 24).text(now)); !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in:\n%s", action, want, text)
+		}
+	}
+}
+
 // A group says what its phase is, as the plan does, and of which batch.
 func TestWatchNamesPhases(t *testing.T) {
 	run, _, now := script()

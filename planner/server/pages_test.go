@@ -309,7 +309,7 @@ func TestViews(t *testing.T) {
 		"/runs/run-1":          {`aria-current="page">Nodes`, "of 3 nodes finished"},
 		"/runs/run-1/groups":   {`class="box failed"`, `class="box done"`, "ntp (critical, failed) leads to control", "idle (nothing to do)"},
 		"/runs/run-1/timeline": {"<bdi>control</bdi> waited 6s for <bdi>ntp, and did not start</bdi>", "waited 30s for <bdi>the approval of batch 1</bdi>", ">4s</td>", `class="bar failed phase"`},
-		"/runs/run-1/plan":     {"2.1 ntp (critical)", "<bdi>critical</bdi>", `<td class="number">2</td>`},
+		"/runs/run-1/plan":     {"2.1 ntp (critical)", "<bdi>critical</bdi>", `<td class="number">2</td>`, `<td><bdi>web</bdi></td><td><bdi>node</bdi></td><td class="number">1</td>`, `<th scope="col">Phase</th>`},
 		"/runs/run-1/drift":    {"repaired", "left (noop)", `<span class="removed"><bdi>-hand-made`, "df: full"},
 		"/drift":               {"/runs/run-1/drift", "Runs looked at: 1", "No refresh and no <code>check</code>"},
 		"/services/shop":       {"to update_start", `class="box done current"`, "Changed since the version before", `<del><bdi>&#34;80&#34;`, `<ins><bdi>&#34;443&#34;`},

@@ -53,11 +53,42 @@ func TestCountsOfNodes(t *testing.T) {
 	}
 	record(journal.Event{Kind: journal.NodeFinished, Group: "idle", Node: "i", Status: "DEPLOYED"},
 		journal.Event{Kind: journal.NodeFinished, Node: "b", Status: "FAILED"}, journal.Event{Kind: journal.GroupFinished, Status: "FAILED"})
-	shows("/runs/run-1", `<span id="counts">3 of 3 nodes finished, 1 failed, 11 unchanged</span>`, `value="3" aria-label="Nodes of web"></progress> <span>3 of 3 nodes finished, 1 failed, 7 unchanged</span>`)
+	shows("/runs/run-1", `<span id="counts">3 of 3 nodes finished, 1 failed, 11 unchanged</span>`, `value="2" aria-label="Nodes of web"></progress> <span>3 of 3 nodes finished, 1 failed, 7 unchanged</span>`)
 	if err := w.Finish(t.Context(), "failed", ""); err != nil {
 		t.Fatal(err)
 	}
 	shows("/runs/run-1/live?after=5", `"counts":"3 of 3 nodes finished, 1 failed, 11 unchanged"`)
+}
+
+// A node that was stopped before its end has not finished, and a group that failed is no longer shown as at work.
+func TestStoppedNodesAreNotFinished(t *testing.T) {
+	t.Parallel()
+	f, w := started(t)
+	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
+	events := []journal.Event{{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":3,"unchanged":1}]}`},
+		journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 1}, {Node: "c", Tasks: 1}})[0],
+		{Kind: journal.TaskFinished, Group: "web", Phase: 1, Node: "a", Resource: "file[/a]", Action: "update", Status: "changed"}}
+	for node, stage := range map[string]string{"a": "DEPLOYED", "b": "PREPARED", "c": "NOT_STARTED", "idle": "NOT_STARTED"} {
+		events = append(events, journal.Event{Kind: journal.NodeFinished, Group: "web", Node: node, Status: stage})
+	}
+	if err := w.Record(t.Context(), append(events, journal.Event{Kind: journal.GroupFinished, Group: "web", Status: "FAILED"})...); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(t.Context(), "interrupted", ""); err != nil {
+		t.Fatal(err)
+	}
+	const counts = "1 of 3 nodes finished, 1 unchanged"
+	for path, wants := range map[string]map[string]int{
+		"/runs/run-1":              {`<span id="counts">` + counts: 1, `value="1" aria-label="Nodes of web"`: 1, `data-state="done"`: 1, `data-state="left"`: 3},
+		"/runs/run-1/live?after=1": {`"g0":[1,"` + counts + `","FAILED","","failed"]`: 1},
+	} {
+		_, body := look(t, h, path)
+		for want, times := range wants {
+			if got := strings.Count(body, want); got != times {
+				t.Errorf("%s has %s %d times, want %d:\n%s", path, want, got, times, body)
+			}
+		}
+	}
 }
 
 // A task that turned out not to be needed has no events: its cell says so when the phase of its batch has ended, and the
