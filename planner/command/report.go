@@ -59,6 +59,7 @@ type account struct {
 	Texts, Noop, Failures []alike // changed texts, differences that stay because of noop, and failures
 	Changed, Failed       int     // tasks
 	Nodes                 []*journal.NodeHistory
+	Phases                map[int64]string // of tasks, by their numbers
 	Groups                []journal.Recorded
 	Notes                 []journal.Recorded
 	Decisions             []journal.Recorded // of persons; Message says all of it
@@ -72,7 +73,7 @@ type alike struct {
 
 func newAccount(run server.Held, events []journal.Recorded) *account {
 	run.Report = withoutHint(run.Report)
-	a := &account{Held: run, Nodes: journal.NodesOf(events)}
+	a := &account{Held: run, Nodes: journal.NodesOf(events), Phases: server.Phases(events)}
 	for _, e := range events {
 		switch e.Kind {
 		case journal.GroupFinished:

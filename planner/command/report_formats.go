@@ -83,7 +83,8 @@ func (p *printer) fence(language, text string) {
 //go:embed report.html
 var reportPage string
 
-var reportTemplate = template.Must(template.New("report").Funcs(server.Functions).Parse(reportPage))
+var reportTemplate = template.Must(template.New("report").Funcs(server.Functions).
+	Funcs(template.FuncMap{"count": resource.Count}).Parse(reportPage))
 
 // writeReportHTML writes a report as one page that needs nothing else and runs no script.
 func writeReportHTML(out io.Writer, a *account) error {
@@ -91,9 +92,8 @@ func writeReportHTML(out io.Writer, a *account) error {
 	err := reportTemplate.Execute(&page, struct {
 		*account
 		Took, Counts string
-		Succeeded    bool
 		Waits        []wait
-	}{a, duration(a.Run), a.counts(), a.succeeded(), waitsOf(a.Held)})
+	}{a, duration(a.Run), a.counts(), waitsOf(a.Held)})
 	if err == nil {
 		_, err = io.WriteString(out, resource.Visible(page.String()))
 	}

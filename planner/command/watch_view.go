@@ -31,9 +31,10 @@ type watched struct {
 	prints map[string]journal.Recorded   // node -> what it printed last, while its task runs
 	since  map[string]time.Time          // node -> when its newest task was started or ended
 	paused bool                          // by a person
-	latest []journal.Recorded            // notes and decisions, the newest last
-	pace   map[string]time.Duration      // group -> what a node of it took in earlier runs
-	before []string                      // the failures of earlier passes
+	held   server.Holding
+	latest []journal.Recorded       // notes and decisions, the newest last
+	pace   map[string]time.Duration // group -> what a node of it took in earlier runs
+	before []string                 // the failures of earlier passes
 }
 
 // watchedGroup is a deployment group of a watched run. One without a name has what belongs to no group.
@@ -94,6 +95,7 @@ func (w *watched) group(name string) *watchedGroup {
 func (w *watched) add(e journal.Recorded) {
 	outline, name := journal.OutlineOf(e.Event), e.Group
 	w.ends.Add(e.Event)
+	w.held.Add(e)
 	for _, text := range []*string{&e.Group, &e.Node, &e.Resource, &e.Action, &e.Status, &e.Message} {
 		*text = harmless(*text)
 	}
@@ -324,6 +326,9 @@ func (w *watched) head(now time.Time, groups map[string]tally, all tally, width 
 	}
 	title := fmt.Sprintf("run %s: %s of site %s", harmless(w.run.ID), harmless(w.run.Operation), harmless(w.run.Site))
 	state := fmt.Sprintf("%s for %s", w.run.Status, short(end.Sub(w.run.Started)))
+	if held := w.held.Of(w.run, now).State; held != w.run.Status {
+		state = fmt.Sprintf("%s, started %s ago", held, short(end.Sub(w.run.Started)))
+	}
 	if w.run.Status != journal.Running {
 		state = fmt.Sprintf("%s after %s", w.run.Status, short(end.Sub(w.run.Started)))
 	} else if left := w.left(now, groups); left > 0 {

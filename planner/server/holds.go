@@ -84,14 +84,14 @@ type Held struct {
 	Holds []Hold `json:"holds"`
 }
 
-// holding is what a run waits for after the events that were added. The zero value is that of a run without events.
-type holding struct {
+// Holding is what a run waits for after the events that were added. The zero value is that of a run without events.
+type Holding struct {
 	holds
 	working map[string]bool // groups that have started and not finished; "": what is in no group
 }
 
-// add adds the next event of the run.
-func (h *holding) add(e journal.Recorded) {
+// Add adds the next event of the run.
+func (h *Holding) Add(e journal.Recorded) {
 	if h.holds = h.after(e); h.working == nil || e.Kind == journal.RunStarted {
 		h.working = map[string]bool{}
 	}
@@ -103,13 +103,13 @@ func (h *holding) add(e journal.Recorded) {
 	}
 }
 
-// of returns the run with what it waits for now; nothing when it has ended.
-func (h *holding) of(r journal.Run) Held {
+// Of returns the run with what it waits for at a time; nothing when it has ended.
+func (h *Holding) Of(r journal.Run, now time.Time) Held {
 	out := Held{r, r.Status, holds{}}
 	if r.Status != journal.Running {
 		return out
 	}
-	out.Holds = h.at(time.Now())
+	out.Holds = h.at(now)
 	goesOn := maps.Clone(h.working)
 	for _, o := range out.Holds {
 		delete(goesOn, o.Group)
@@ -125,18 +125,18 @@ func (h *holding) of(r journal.Run) Held {
 
 // HeldOf returns a run of a journal with what it waits for now; nothing when it has ended.
 func HeldOf(ctx context.Context, store *journal.Store, r journal.Run) (Held, error) {
-	var h holding
+	var h Holding
 	if r.Status != journal.Running {
-		return h.of(r), nil
+		return h.Of(r, time.Now()), nil
 	}
 	for e, err := range store.Each(ctx, r.ID, 0, journal.RunStarted, journal.Paused, journal.Decided, journal.Note,
 		journal.PhaseStarted, journal.PhaseFinished, journal.GroupFinished) {
 		if err != nil {
 			return Held{}, err
 		}
-		h.add(e)
+		h.Add(e)
 	}
-	return h.of(r), nil
+	return h.Of(r, time.Now()), nil
 }
 
 func oneRun(ctx context.Context, store *journal.Store, r journal.Run, _ query) (any, error) {

@@ -111,6 +111,18 @@ func liveNode(q query, seen int64) sender {
 	}, func() bool { return false })
 }
 
+// Phases returns what the phases of the tasks of a run are called, by the sequence numbers of their events.
+func Phases(events []journal.Recorded) map[int64]string {
+	p, out := newPicture(), map[int64]string{}
+	for _, e := range events {
+		p.fold(e)
+		if e.Kind == journal.TaskStarted || e.Kind == journal.TaskFinished {
+			out[e.Seq] = p.columnOf(e)
+		}
+	}
+	return out
+}
+
 func nodePage(ctx context.Context, store *journal.Store, run journal.Run, q query) (any, error) {
 	n, p := nodeOf(q), newPicture()
 	phases := map[int64]string{} // of tasks, by their numbers

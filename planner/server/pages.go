@@ -32,6 +32,7 @@ var assets embed.FS
 // Functions are those of the templates of pages and of reports alike: clock is a time in UTC, took a duration in
 // milliseconds, lines the lines of a text, kind what a line of a unified diff does (added, removed or empty).
 var Functions = template.FuncMap{
+	"color": colorOf,
 	"clock": func(t time.Time) string { return t.UTC().Format(time.DateTime) },
 	"took":  func(millis int64) time.Duration { return time.Duration(millis) * time.Millisecond },
 	"lines": strings.Lines,
@@ -44,6 +45,19 @@ var Functions = template.FuncMap{
 		}
 		return ""
 	},
+}
+
+// colorOf is the class of a state.
+func colorOf(status string) string {
+	switch strings.ToLower(status) {
+	case "succeeded", "deployed", "done", "changed", "success", "removed":
+		return "done"
+	case "failed", "abandoned", "cancelled", "interrupted", "danger", "error":
+		return "failed"
+	case "running", "paused", "waiting", "degraded", "warning":
+		return "running"
+	}
+	return ""
 }
 
 var pageTemplates = template.Must(template.New("").Funcs(Functions).Funcs(template.FuncMap{
@@ -65,17 +79,6 @@ var pageTemplates = template.Must(template.New("").Funcs(Functions).Funcs(templa
 	"tabs":    func() []tab { return tabs },
 	"line":    func(b *box, down int) int { return b.Y + down },
 	"diff":    func(e journal.Recorded) bool { return e.Message == journal.TextChanged },
-	"color": func(status string) string {
-		switch strings.ToLower(status) {
-		case "succeeded", "deployed", "done", "changed", "success", "removed":
-			return "done"
-		case "failed", "abandoned", "cancelled", "interrupted", "danger", "error":
-			return "failed"
-		case "running", "paused", "waiting", "degraded", "warning":
-			return "running"
-		}
-		return ""
-	},
 	"json": func(v any) (string, error) {
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
@@ -164,7 +167,7 @@ func runPage(ctx context.Context, store *journal.Store, run journal.Run, q query
 	if err != nil {
 		return nil, err
 	}
-	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Held": p.held.of(run), "Failures": failures,
+	return page{"run", "Run of " + run.Site, about(run, "grid", map[string]any{"Picture": p, "Held": p.held.Of(run, time.Now()), "Failures": failures,
 		"Rows": p.sorted(q.number["failed"] == 1, q.text["q"]), "Failed": q.number["failed"] == 1, "Search": q.text["q"]})}, nil
 }
 

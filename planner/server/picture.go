@@ -32,7 +32,7 @@ type picture struct {
 	dirty   map[*row]bool
 	sent    map[string]shown // cells as the page has them
 	over    bool
-	held    holding
+	held    Holding
 	expired int // how many of held had ended by the clock when that was looked at last
 
 	progress journal.Progress
@@ -79,7 +79,7 @@ func newPicture() *picture {
 func (p *picture) fold(events ...journal.Recorded) {
 	for _, e := range events {
 		p.Seq = e.Seq
-		p.held.add(e)
+		p.held.Add(e)
 		p.progress.Add(e.Event)
 		if e.Group != "" && e.Kind != journal.Planned {
 			g := p.group(e.Group)
@@ -337,6 +337,8 @@ func (r *row) State() string {
 		return "failed"
 	case r.failed():
 		return "failed"
+	case r.Stage == string(strategy.NotStarted), r.Stage == string(strategy.Prepared):
+		return "left"
 	case r.Stage != "", r.progress.Done(r.Group, r.Node):
 		return "done"
 	}
@@ -344,7 +346,9 @@ func (r *row) State() string {
 }
 
 // unchanged reports whether the run did nothing on the node.
-func (r *row) unchanged() bool { return len(r.cells) == 0 && r.State() == "done" }
+func (r *row) unchanged() bool {
+	return len(r.cells) == 0 && slices.Contains([]string{"done", "left"}, r.State())
+}
 
 func (r *row) failed() bool {
 	for _, c := range r.cells {
@@ -358,10 +362,11 @@ func (r *row) failed() bool {
 // Title is the node's name, or what stands for it where there is none.
 func (r *row) Title() string { return (&journal.NodeHistory{Node: r.Node}).Title() }
 
-// Nodes, Finished and Failed count the nodes of a group on which the run does something.
-func (g *group) Nodes() int    { return g.count("", "done", "failed") }
+// Nodes, Finished, Failed and Done count the nodes of a group on which the run does something.
+func (g *group) Nodes() int    { return g.count("", "left", "done", "failed") }
 func (g *group) Finished() int { return g.count("done", "failed") }
 func (g *group) Failed() int   { return g.count("failed") }
+func (g *group) Done() int     { return g.count("done") }
 
 func (g *group) count(states ...string) (n int) {
 	for r := range g.rows {
@@ -428,7 +433,7 @@ func (p *picture) sorted(failed bool, search string) (out []*row) {
 type changed struct {
 	Rows   map[string][]string `json:"rows"`   // id -> state, stage, message
 	Cells  map[string][]string `json:"cells"`  // id -> state, text
-	Groups map[string][]any    `json:"groups"` // id -> nodes finished, counts, stage, reason
+	Groups map[string][]any    `json:"groups"` // id -> nodes done, counts, stage, reason, color
 	Counts string              `json:"counts"`
 	Size   string              `json:"size"` // the page is loaded anew when it has another one
 }
@@ -447,7 +452,7 @@ func (p *picture) changes() changed {
 		}
 	}
 	for _, g := range p.Groups {
-		out.Groups[fmt.Sprintf("g%d", g.Index)] = []any{g.Finished(), g.Counts(), g.Stage, g.Reason}
+		out.Groups[fmt.Sprintf("g%d", g.Index)] = []any{g.Done(), g.Counts(), g.Stage, g.Reason, colorOf(g.Stage)}
 	}
 	p.dirty = map[*row]bool{}
 	return out

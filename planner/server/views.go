@@ -91,11 +91,15 @@ func planPage(ctx context.Context, store *journal.Store, run journal.Run, _ quer
 	}
 	var phases []*phase
 	criteria := map[string]string{}
-	for e, err := range store.Each(ctx, run.ID, 0, journal.Planned) {
+	p := newPicture()
+	for e, err := range store.Each(ctx, run.ID, 0, journal.RunStarted, journal.Planned) {
 		if err != nil {
 			return nil, err
 		}
+		p.fold(e)
 		switch {
+		case e.Kind == journal.RunStarted: // of a pass, which plans anew
+			continue
 		case e.Action == journal.ServiceTasks, e.Action == string(task.HealthCheck):
 			continue
 		case e.Phase == 0:
@@ -104,7 +108,7 @@ func planPage(ctx context.Context, store *journal.Store, run journal.Run, _ quer
 		}
 		last := len(phases) - 1
 		if last < 0 || phases[last].Number != e.Phase {
-			phases = append(phases, &phase{Number: e.Phase, Group: e.Group, Name: e.Action})
+			phases = append(phases, &phase{Number: e.Phase, Group: e.Group, Name: p.column(e.Phase)})
 			last++
 		}
 		for _, n := range e.PlannedTasks() {

@@ -113,13 +113,14 @@ if (live && !form) {
         else if (state === "failed" && !whole && !form.elements.q.value) again();
       });
     }
-    for (const [name, [done, counts, stage, reason]] of Object.entries(u.groups)) {
+    for (const [name, [done, counts, stage, reason, color]] of Object.entries(u.groups)) {
       later(name, (row) => {
         if (!row) return;
         const bar = row.querySelector("progress");
         if (bar) bar.value = done;
         put(row.cells[1].lastElementChild, counts);
         put(row.cells[2].firstElementChild, stage);
+        row.cells[2].firstElementChild.className = "state " + color;
         put(row.cells[2].lastElementChild, reason);
       });
     }
