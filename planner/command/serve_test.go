@@ -25,7 +25,7 @@ func TestServe(t *testing.T) {
 	cmd := New("test", nil, "")
 	read, write := io.Pipe()
 	cmd.SetOut(write)
-	cmd.SetArgs([]string{"serve", "--listen", "127.0.0.1:0", "--journal-directory", dir, "--token-file", token})
+	cmd.SetArgs([]string{"serve", "--listen", "0.0.0.0:0", "--journal-directory", dir, "--token-file", token})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(ctx) }()
@@ -34,6 +34,9 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := strings.TrimSpace(strings.TrimPrefix(line, "serving "))
+	if !strings.HasPrefix(address, "http://0.0.0.0:") {
+		t.Errorf("it serves %s, not the address of --listen", address)
+	}
 	ask := func() string {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"v1/sites", nil)
 		if err != nil {

@@ -387,6 +387,16 @@ func TestWatchNamesPhases(t *testing.T) {
 			t.Errorf("no %q in:\n%s", step.want, text)
 		}
 	}
+	var out strings.Builder
+	p := &printer{w: &out}
+	for _, e := range events {
+		p.event(e, table)
+	}
+	for _, want := range []string{"phase started  web  prepare\n", "phase started  web  batch 1 of 2: node phase\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
 }
 
 // The time that is left has the soaks that are to come, and what is left of the one under way; how long earlier ones took says
