@@ -114,8 +114,9 @@ func writeJSON(w io.Writer, v any) error {
 
 // printer writes until the first error, which it keeps. What it writes does nothing to the terminal that shows it.
 type printer struct {
-	w   io.Writer
-	err error
+	w      io.Writer
+	err    error
+	phases phases // of the run whose events it prints
 }
 
 func (p *printer) printf(text string, args ...any) {

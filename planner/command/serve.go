@@ -57,13 +57,17 @@ func newServe(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
-		proof := ""
+		address, proof := l.Addr().String(), ""
+		if host, _, err := net.SplitHostPort(listen); err == nil && host != "" { // the listener says [::] of 0.0.0.0
+			_, port, _ := net.SplitHostPort(address)
+			address = net.JoinHostPort(host, port)
+		}
 		if decide {
 			secret := rand.Text()
 			people = append(people, server.Person{Name: person(), Token: secret})
 			proof = "#decide=" + secret // a browser keeps this part of an address to itself
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "serving http://%s/%s\n", l.Addr(), proof); err != nil {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "serving http://%s/%s\n", address, proof); err != nil {
 			return errors.Join(err, l.Close())
 		}
 		debug.SetGCPercent(50) // pages of large runs are short-lived: rather collect more often than keep their memory

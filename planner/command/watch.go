@@ -156,6 +156,13 @@ func (p *printer) event(e journal.Recorded, f format) {
 	}
 	switch e.Kind { //nolint:exhaustive // the others are one line
 	case journal.Planned: // the plan was shown before
+		if p.phases == nil {
+			p.phases = phases{}
+		}
+		p.phases.add(e)
+	case journal.PhaseStarted, journal.PhaseFinished:
+		e.Message = p.phases.name(e)
+		p.printf("%s\n", eventLine(e))
 	case journal.Output:
 		start := eventLine(e)
 		for _, line := range printedLines(e.Output) {

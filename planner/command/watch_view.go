@@ -23,7 +23,7 @@ import (
 type watched struct {
 	run    journal.Run
 	atOnce int             // how many groups are worked on at once
-	phases map[int]string  // what they are called
+	phases phases          // what they are called
 	groups []*watchedGroup // in the order of the run
 	nodes  journal.Nodes
 	ends   journal.Progress
@@ -67,16 +67,28 @@ func harmless(text string) string {
 
 func newWatched(run journal.Run, pace map[string]time.Duration) *watched {
 	return &watched{run: run, pace: pace, nodes: journal.Nodes{}, open: map[string][]journal.Recorded{},
-		prints: map[string]journal.Recorded{}, phases: map[int]string{},
+		prints: map[string]journal.Recorded{}, phases: phases{},
 		since: map[string]time.Time{}}
 }
 
-// phaseName returns what the plan calls a phase of a task group.
-func phaseName(group string) string {
-	if group == string(task.Prepare) || group == string(task.Cleanup) {
-		return group
+// phases are what the plan calls the phases of a run, by their numbers.
+type phases map[int]string
+
+// add adds a phase that was planned.
+func (p phases) add(e journal.Recorded) {
+	switch {
+	case e.Phase == 0: // a group
+	case e.Action == string(task.Prepare), e.Action == string(task.Cleanup):
+		p[e.Phase] = e.Action
+	default:
+		p[e.Phase] = e.Action + " phase"
 	}
-	return group + " phase"
+}
+
+// name returns of which batch the phase of an event is, and what the plan calls it; empty where neither is known.
+func (p phases) name(e journal.Recorded) string {
+	named := slices.DeleteFunc([]string{e.Message, p[e.Phase]}, func(s string) bool { return s == "" })
+	return strings.Join(named, ": ")
 }
 
 // group returns a group, which is added where it is not known: an older slipway recorded no outline.
@@ -121,8 +133,7 @@ func (w *watched) add(e journal.Recorded) {
 	case journal.PhaseStarted:
 		if e.Group != "" {
 			g := w.group(e.Group)
-			named := slices.DeleteFunc([]string{e.Message, w.phases[e.Phase]}, func(s string) bool { return s == "" })
-			g.doing, g.approval = cmp.Or(strings.Join(named, ": "), fmt.Sprintf("phase %d", e.Phase)), 0
+			g.doing, g.approval = cmp.Or(w.phases.name(e), fmt.Sprintf("phase %d", e.Phase)), 0
 		}
 	case journal.TaskStarted:
 		w.open[e.Node] = append(w.open[e.Node], e)
@@ -150,9 +161,7 @@ func (w *watched) add(e journal.Recorded) {
 		}
 		w.latest = append(w.latest, e)
 	case journal.Planned:
-		if e.Phase > 0 {
-			w.phases[e.Phase] = phaseName(e.Action)
-		}
+		w.phases.add(e)
 	case journal.Note:
 		w.latest = append(w.latest, e)
 		if e.Action == journal.Soak && e.Group != "" {
