@@ -146,6 +146,16 @@ func (c checkout) breakNode(t *testing.T, name string) (repair func()) {
 	}
 }
 
+// nextJob removes what runners remove before the next job: journals and reports.
+func (c checkout) nextJob(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{".slipway", "report.html", "report.xml"} {
+		if err := os.RemoveAll(filepath.Join(c.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Each step of the pipeline of GitHub runs, for each event that starts it, as the runner of GitHub runs it.
 func TestStepsOfGitHub(t *testing.T) {
 	var workflow struct {
@@ -202,7 +212,7 @@ resource "slipway_deployment" "lon1" {
 }
 `, filepath.Dir(filepath.Dir(c.node("n1"))), filepath.Dir(filepath.Dir(c.node("n2"))), content))
 	}
-	ran := map[string]bool{}
+	ran, kept := map[string]bool{}, 2 // files of a report
 	event := regexp.MustCompile(`github\.event_name == '([a-z_]+)'`)
 	happens := func(name string) (status int) {
 		t.Helper()
@@ -218,8 +228,8 @@ resource "slipway_deployment" "lon1" {
 			}
 			ran[s.Name+s.Uses] = true
 			if strings.HasPrefix(s.Uses, "actions/upload-artifact@") {
-				if found, err := filepath.Glob(filepath.Join(c.dir, fmt.Sprint(s.With["path"]))); err != nil || len(found) != 2 {
-					t.Errorf("the artefact has %q, %v", found, err)
+				if found, err := filepath.Glob(filepath.Join(c.dir, fmt.Sprint(s.With["path"]))); err != nil || len(found) != kept {
+					t.Errorf("the artefact has %q, %v, want %d files", found, err, kept)
 				}
 			}
 			if s.Run == "" {
@@ -282,6 +292,11 @@ resource "slipway_deployment" "lon1" {
 		t.Errorf("the next apply: exit status %d", status)
 	}
 	c.contents(t, "welcome back\n")
+	c.nextJob(t)
+	kept = 0
+	if status := happens("push"); status != 0 {
+		t.Errorf("a push that changes nothing: exit status %d", status)
+	}
 	for _, s := range workflow.Jobs["site"].Steps {
 		if !ran[s.Name+s.Uses] {
 			t.Errorf("the step %q was not tested", s.Name)
@@ -351,7 +366,7 @@ services:
       file: {/etc/motd: {content: %q}}
 `, filepath.Dir(filepath.Dir(c.node("n1"))), filepath.Dir(filepath.Dir(c.node("n2"))), content))
 	}
-	ran := map[string]bool{}
+	ran, made := map[string]bool{}, true // artefacts
 	runs := func(name string) (status int) {
 		t.Helper()
 		job := jobs[name]
@@ -365,7 +380,9 @@ services:
 			job.Artifacts.Paths = append(job.Artifacts.Paths, report)
 		}
 		for _, file := range job.Artifacts.Paths {
-			c.read(t, file)
+			if _, err := os.Stat(filepath.Join(c.dir, file)); (err == nil) != made {
+				t.Errorf("%s: %s: %v, want it made: %v", name, file, err, made)
+			}
 		}
 		return status
 	}
@@ -416,6 +433,11 @@ services:
 		t.Errorf("the next apply: exit status %d", status)
 	}
 	c.contents(t, "welcome back\n")
+	c.nextJob(t)
+	made = false
+	if status := runs("apply"); status != 0 {
+		t.Errorf("an apply that changes nothing: exit status %d", status)
+	}
 	for name := range jobs {
 		if !ran[name] {
 			t.Errorf("the job %q was not tested", name)
