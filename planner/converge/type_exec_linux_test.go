@@ -67,8 +67,10 @@ func TestExecSaysWhatIsNotThere(t *testing.T) {
 		want  types.Difference
 	}{
 		{[]any{"creates", "/a"}, types.Difference{Parameter: "creates", Is: "absent", Should: "/a"}},
-		{[]any{"creates", []any{"/a", "/b"}, "returns", "3"}, types.Difference{Parameter: "creates", Is: "absent", Should: "/a or /b"}},
-		{[]any{"creates", "/a", "sensitive", true}, types.Difference{Parameter: "creates", Is: types.Hidden, Should: types.Hidden}},
+		{[]any{"creates", []any{"/a", "/b"}, "returns", "3"},
+			types.Difference{Parameter: "creates", Is: "absent", Should: "/a or /b"}},
+		{[]any{"creates", "/a", "sensitive", true},
+			types.Difference{Parameter: "creates", Is: types.Hidden, Should: types.Hidden}},
 		{[]any{"unless", "false"}, types.Difference{Parameter: "returns", Is: "notrun", Should: "0"}},
 	} {
 		r := b.wantStatus(Check, b.exec("make", append(tt.pairs, "command", "true")...), Differs)
