@@ -87,7 +87,8 @@ func engineAttribute() schema.Attribute {
 // engineKnown reports whether it is known what executes runs, and how it is reached.
 func engineKnown(ctx context.Context, m modelV0) bool {
 	value, err := m.Engine.ToTerraformValue(ctx)
-	return m.Engine.IsNull() || err == nil && value.IsFullyKnown() && !m.EncryptionKey.IsUnknown() && !m.Journal.IsUnknown()
+	return m.Engine.IsNull() || err == nil && value.IsFullyKnown() && !m.EncryptionKey.IsUnknown() &&
+		!m.Journal.IsUnknown()
 }
 
 // handing returns how runs are handed over; nil: this process executes them. What is configured is known.
