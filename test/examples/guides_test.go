@@ -44,6 +44,7 @@ var notRun = map[string]map[string]string{
 	},
 	"scaling": {
 		`export SLIPWAY_JOURNAL="postgres://slipway@db.example.org/slipway?sslmode=verify-full"`: "a PostgreSQL server, and one of Temporal",
+		"# where the key of the provider is: what the workers of rack1 need":                     "the worker that it starts works until it is stopped",
 	},
 	"services": {
 		"$ terraform-provider-slipway services diagnose ntp": "a node on which chronyc runs and does not find the time",
