@@ -133,7 +133,12 @@ type junitCase struct {
 	Name    string        `xml:"name,attr"`
 	Time    string        `xml:"time,attr"`
 	Failure *junitFailure `xml:"failure"`
+	Skipped *junitSkipped `xml:"skipped"`
 	Output  string        `xml:"system-out,omitempty"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
 }
 
 type junitFailure struct {
@@ -169,6 +174,11 @@ func writeReportJUnit(out io.Writer, a *account) error {
 				c.Output = strings.TrimSpace(e.Status + "\n" + e.Message + "\n" + e.Output)
 			}
 			suite.Cases = append(suite.Cases, c)
+		}
+		if stoppedNode(n) {
+			why := strings.TrimSuffix(n.Stage+": "+withoutHint(n.Message), ": ")
+			suite.Cases = append(suite.Cases, junitCase{Class: n.Title(), Name: n.Title(), Time: seconds(0),
+				Skipped: &junitSkipped{why}})
 		}
 		root.add(suite)
 	}

@@ -161,3 +161,21 @@ func TestReportOfADegradedRun(t *testing.T) {
 		}
 	}
 }
+
+// A node that was stopped before its end is a case that was skipped, in a suite that has a test.
+func TestReportOfStoppedNodes(t *testing.T) {
+	report := reported(t, "failed", "", []journal.Event{
+		{Kind: journal.NodeFinished, Group: "web", Node: "n1", Status: "NOT_STARTED", Message: "its batch failed"},
+		{Kind: journal.TaskFinished, Group: "web", Node: "n2", Action: "update", Resource: "file[/a]", Status: "changed"},
+		{Kind: journal.NodeFinished, Group: "web", Node: "n2", Status: "PREPARED"},
+	})
+	text := report("junit")
+	for _, want := range []string{
+		`<testsuite name="n1" tests="1" failures="0"`, `<skipped message="NOT_STARTED: its batch failed">`,
+		`<testsuite name="n2" tests="2" failures="0"`, `<skipped message="PREPARED">`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in:\n%s", want, text)
+		}
+	}
+}

@@ -239,6 +239,11 @@ func failedNode(n *journal.NodeHistory) bool {
 		n.Stage)
 }
 
+// stoppedNode reports whether a node was stopped before its end.
+func stoppedNode(n *journal.NodeHistory) bool {
+	return n.Stage == string(strategy.NotStarted) || n.Stage == string(strategy.Prepared)
+}
+
 // tallies returns the counts of each group, and of all.
 func (w *watched) tallies() (groups map[string]tally, all tally) {
 	groups, all.ended = map[string]tally{}, w.run.Status != journal.Running
@@ -249,7 +254,7 @@ func (w *watched) tallies() (groups map[string]tally, all tally) {
 			continue
 		case failedNode(n):
 			t.failed++
-		case n.Stage == string(strategy.NotStarted), n.Stage == string(strategy.Prepared):
+		case stoppedNode(n):
 			t.stopped++
 		case n.Stage == string(strategy.Deployed), n.Stage == "" && w.ends.Done(n.Group, n.Node):
 			t.deployed++
@@ -388,7 +393,7 @@ func (w *watched) failures(width int, allNames bool) (lines []string) {
 		case failedNode(n):
 			failed = append(failed, n.Title())
 			reasons[n.Title()] = cmp.Or(n.Message, "no reason is recorded")
-		case n.Stage == string(strategy.NotStarted), n.Stage == string(strategy.Prepared):
+		case stoppedNode(n):
 			stopped = append(stopped, n.Title())
 		}
 	}
@@ -511,7 +516,9 @@ func (g *watchedGroup) state(now time.Time, t tally) string {
 	doing, rest := "", tally{unchanged: t.unchanged} // the numbers before it say the rest
 	switch {
 	case g.status == string(strategy.Failed):
-		doing = inRed.Render(g.status)
+		if doing = inRed.Render(g.status); t.stopped > 0 {
+			rest = t
+		}
 	case g.status != "":
 		doing = inGreen.Render(g.status)
 	case t.ended && g.Name != "":
