@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,16 +17,7 @@ import (
 // Who decided about a run, when and why, is in the journal, in every form of its report, in what watch prints and on
 // its page, for each decision with a reason and without one.
 func TestDecisionsAreRecordedWithWhoWhenAndWhy(t *testing.T) {
-	dir := t.TempDir()
-	s, err := journal.Open(t.Context(), filepath.Join(dir, "lon1.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close() //nolint:errcheck // a test
-	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, s, w := activeRun(t)
 	pages := server.New(server.Options{Journals: journal.Location{Path: dir}})
 	started := time.Now().Add(-time.Second)
 	for i, d := range []struct{ action, why string }{

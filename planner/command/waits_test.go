@@ -10,18 +10,28 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
-// runs and report say of a run that is active what it waits for, until it does not any more.
-func TestRunsAndReportSayWhatARunWaitsFor(t *testing.T) {
-	dir := t.TempDir()
+// activeRun returns a directory with the journal of the site lon1, in which run-1 is active.
+func activeRun(t *testing.T) (dir string, s *journal.Store, w *journal.Writer) {
+	t.Helper()
+	dir = t.TempDir()
 	s, err := journal.Open(t.Context(), filepath.Join(dir, "lon1.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // a test
-	w, err := s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update"})
-	if err != nil {
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if w, err = s.Start(t.Context(), journal.Run{ID: "run-1", Site: "lon1", Operation: "update"}); err != nil {
 		t.Fatal(err)
 	}
+	return dir, s, w
+}
+
+// runs and report say of a run that is active what it waits for, until it does not any more.
+func TestRunsAndReportSayWhatARunWaitsFor(t *testing.T) {
+	dir, _, w := activeRun(t)
 	const closed = "the maintenance window is closed until 2030-03-28T22:00:00Z"
 	for _, step := range []struct {
 		event journal.Event

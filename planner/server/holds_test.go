@@ -146,7 +146,7 @@ func TestHoldsAreDescribed(t *testing.T) {
 	}
 }
 
-// The page of a run is told when a maintenance window opens, by the clock: nothing may happen for long after it.
+// The page of a run shows that a maintenance window opens, by the clock: nothing may happen for long after it.
 func TestAWindowOpensByTheClock(t *testing.T) {
 	t.Parallel()
 	f, w := started(t)
@@ -180,7 +180,7 @@ func TestAWindowOpensByTheClock(t *testing.T) {
 	defer answer.Body.Close() //nolint:errcheck // a test
 	for lines := bufio.NewScanner(answer.Body); ; {
 		if !lines.Scan() {
-			t.Fatalf("the page was not told that the window opened: %v", lines.Err())
+			t.Fatalf("the page does not show that the window opened: %v", lines.Err())
 		}
 		update, is := strings.CutPrefix(lines.Text(), "data: ")
 		if !is {
