@@ -73,6 +73,9 @@ for (const path of [printing, "runs/run-1"]) {
 console.log("next");
 await pages[0].waitForFunction((markup) => document.querySelector("pre").textContent.includes("more of it: " + markup), markup);
 await pages[1].waitForFunction((markup) => [...document.querySelectorAll("#grid .reached")].some((c) => c.textContent.includes("at its end: " + markup)), markup);
+await pages[1].waitForFunction((markup) => document.getElementById("failures").textContent.includes("refused: " + markup), markup);
+check(await pages[1].locator("#failures img, #failures svg, #failures script").count() === 0, "the list of failed tasks has more than text");
+check(await pages[1].locator("#live").count() === 1, "the run has not ended");
 check(await pages[0].locator("pre script, pre img, pre svg").count() === 0, "what a task prints is more than text");
 check(await pages[1].locator("#grid img, #grid svg, #grid script").count() === 0, "the grid has more than text");
 

@@ -252,10 +252,11 @@ func TestHostilePages(t *testing.T) {
 	page, address := serve(t, slipway, dir)
 	browser := start(t, "", "node", "hostile.mjs", address, string(script))
 	browser.until(t, "next")
-	printed, finished := task, task
+	printed, failed, finished := task, task, task
 	printed.Kind, printed.Message, printed.Output = journal.Output, "", "more of it: "+hostiletest.Name()
 	finished.Kind, finished.Node, finished.Status, finished.Message = journal.NodeFinished, hostiletest.Node(), "FAILED", "at its end: "+hostiletest.Name()
-	if err := w.Record(t.Context(), printed, finished); err != nil {
+	failed.Kind, failed.Status, failed.Message = journal.TaskFinished, "failed", "refused: "+hostiletest.Name()
+	if err := w.Record(t.Context(), printed, failed, finished); err != nil {
 		t.Fatal(err)
 	}
 	browser.until(t, "next")

@@ -102,9 +102,19 @@ if (live && !form) {
     }
     if (form.elements.failed.checked) filter();
   };
+  // Failed tasks are listed as the server lists them, asked for anew after a task has failed, not all the time.
+  let listing;
+  const list = () => { listing ??= setTimeout(async () => {
+    listing = undefined;
+    try {
+      const page = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+      id("failures").replaceWith(page.getElementById("failures"));
+    } catch { list(); }
+  }, 2000); };
   const update = (u) => {
     if (String(u.size) !== live.dataset.size) { location.reload(); return; }
     for (const [name, [state, text]] of Object.entries(u.cells)) {
+      if (state === "failed") list();
       later(name, (cell) => { if (cell) { cell.className = "cell " + state; put(cell, text); } });
     }
     for (const [name, [state, stage, message]] of Object.entries(u.rows)) {
