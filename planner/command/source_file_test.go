@@ -1,9 +1,12 @@
 package command
 
 import (
+	"archive/tar"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,4 +96,38 @@ func TestLargeFilesOfTheControllerAreRefused(t *testing.T) {
 		t.Errorf("plan: %v\n%s", err, out)
 	}
 	s.expect(statusFailed, `source_file ".*motd": has 104857601 bytes`, "", "apply", "--yes", site)
+}
+
+// An archive of the controller is extracted on a node, and refused before any node is touched when it is not what the
+// document says. It need not be there where what it brought is to be absent.
+func TestArchiveOfTheController(t *testing.T) {
+	s := newSandbox(t, "a")
+	var archive strings.Builder
+	w := tar.NewWriter(&archive)
+	s.must(w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "motd", Mode: 0o644, Size: 3}))
+	_, err := w.Write([]byte("one"))
+	s.must(errors.Join(err, w.Close()))
+	sum := s.source(archive.String())
+	document := func(ensure string) string {
+		site := s.withFile(sum, "a")
+		text, err := os.ReadFile(site)
+		s.must(err)
+		s.must(os.WriteFile(site, []byte(strings.Replace(string(text), "{file: {/etc/motd: {",
+			"{archive: {/etc/motd.tar: {extract: true, extract_path: /etc, ensure: "+ensure+", ", 1)), 0o600))
+		return site
+	}
+	s.source("another")
+	s.expect(statusFailed, `archive\[/etc/motd.tar\]: source_file ".*files/motd": its content has the SHA-256`, "",
+		"apply", "--yes", document("present"))
+	s.gone("a")
+	s.source(archive.String())
+	s.expect(0, ``, "", "apply", "--yes", document("present"))
+	s.has("a", "one")
+	s.must(os.Remove(s.path("site", "files", "motd")))
+	s.expect(0, ``, "", "apply", "--yes", document("absent"))
+	if _, err := os.Stat(s.path("a", "etc", "motd")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what the archive brought is there: %v", err)
+	}
+	s.expect(0, ``, "", "destroy", "--yes", document("absent"))
+	s.gone("a")
 }

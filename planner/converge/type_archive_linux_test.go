@@ -9,6 +9,7 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -590,6 +591,58 @@ func TestArchiveOfManyFiles(t *testing.T) {
 	if got := b.get("/opt/a/b/hard") + b.get("/opt/a/b/d49/f399"); got != "0399" {
 		t.Errorf("%q", got)
 	}
+	b.tearDown()
+	if diff := cmp.Diff(before, b.tree()); diff != "" {
+		t.Errorf("not as before:\n%s", diff)
+	}
+}
+
+// The whole life of an archive that the controller sends: it is sent only where what it brings differs, never for a
+// check, and what was there before returns. One that is not what the plan has is refused before anything is touched.
+func TestArchiveOfTheController(t *testing.T) {
+	needRoot(t)
+	one, two := gzipped(t, tarOf(t, app...)), zipOf(t, member{name: "app-2.0/README", content: "read me 2"})
+	from := supplyOf(one, two)
+	of := func(content string, pairs ...any) Item {
+		return item("archive[app]", append([]any{"source_file", "app.tgz", "source_sha256", resource.SHA256(content),
+			"extract", true, "extract_path", "/opt/app", "strip_components", 1}, pairs...)...)
+	}
+	b := nodeOf(t, map[string]string{"/opt/app/README": "theirs", "/srv/": ""})
+	before := b.tree()
+	wantStatus(t, b.inMode(Check, of(one)), Differs, "ensure is absent, should be present")
+	wantStatus(t, b.run(Manifest{Protocol: Protocol, Site: "one", Run: "r", Mode: Apply, Items: []Item{of(one)},
+		Contents: func(_ context.Context, sums []string, use func(string, io.Reader) error) error {
+			return use(sums[0], strings.NewReader(one+"x"))
+		}}), Failed, "source_file: the content is not the one with the SHA-256 "+resource.SHA256(one))
+	if got := b.tree(); got["/opt/app/README"] != before["/opt/app/README"] || got["/opt/app/bin"] != "" {
+		t.Errorf("an archive that is refused changed the node: %v", got)
+	}
+	wantStatus(t, b.applyFrom(from, of(one)), Changed, "ensure")
+	if b.get("/opt/app/bin/tool") != "tool 1" || b.get("/opt/app/README") != "read me" {
+		t.Errorf("the node has %v", b.tree())
+	}
+	wantStatus(t, b.applyFrom(from, of(one)), Unchanged, "")
+	if n := from.asked[resource.SHA256(one)]; n != 1 {
+		t.Errorf("the archive was asked for %d times, want once", n)
+	}
+	b.put("/opt/app/bin/tool", "by hand")
+	wantStatus(t, b.inMode(Check, of(one)), Differs, "content is {sha256}"+resource.SHA256("by hand")[:8]+" (bin/tool)")
+	wantStatus(t, b.applyFrom(from, of(one)), Changed, "content")
+	if b.get("/opt/app/bin/tool") != "tool 1" {
+		t.Errorf("after the repair the node has %q", b.get("/opt/app/bin/tool"))
+	}
+	wantStatus(t, b.inMode(Check, of(two)), Differs, "checksum is {sha256}"+resource.SHA256(one)[:8])
+	wantStatus(t, b.applyFrom(from, of(two)), Changed, "checksum")
+	if b.get("/opt/app/README") != "read me 2" || b.tree()["/opt/app/bin/tool"] != "" {
+		t.Errorf("the node has %v", b.tree())
+	}
+	at := []any{"path", "/srv/app.zip"}
+	wantStatus(t, b.applyFrom(from, of(two, append(at, "cleanup", false)...)), Changed, "object is app")
+	if b.get("/srv/app.zip") != two {
+		t.Error("the archive is not at its path")
+	}
+	b.put("/srv/app.zip", "by hand")
+	wantStatus(t, b.inMode(Check, of(two, append(at, "cleanup", false)...)), Differs, "checksum")
 	b.tearDown()
 	if diff := cmp.Diff(before, b.tree()); diff != "" {
 		t.Errorf("not as before:\n%s", diff)

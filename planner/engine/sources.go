@@ -28,10 +28,11 @@ import (
 // source is a file of the controller and the SHA-256 that it is to have.
 type source struct{ path, sum string }
 
-// sourcesOf returns the sources of a resource, as far as they are known.
+// sourcesOf returns the sources that a resource needs, as far as they are known.
 func sourcesOf(r resource.Resource) (out []source) {
 	p := r.Parameters
-	if path, sum := p.String(resource.SourceFile), p.String(schema.SourceSHA256); path != "" && sum != "" {
+	path, sum := p.String(resource.SourceFile), p.String(schema.SourceSHA256)
+	if path != "" && sum != "" && !schema.WantsAbsent(r) {
 		out = append(out, source{path, sum})
 	}
 	return out

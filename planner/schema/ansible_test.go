@@ -25,7 +25,7 @@ func TestAnsiblesValues(t *testing.T) {
 			`checksum: must be without "sha512:" before it, which checksum_type = "sha512" says`},
 		"file of the controller": {"archive", p{"source": "files/app.tgz"},
 			`source: "files/app.tgz" must be a URL that begins with https:// or http://, or an absolute path on the node; ` +
-				`a file of the controller goes to the node as a file with source_file, and source is its path there`},
+				`a file of the controller is given as source_file, with source_sha256`},
 		"placeholder": {"file", p{"content": "x", "validate_cmd": "visudo -cf %s"},
 			"validate_cmd: must contain % in place of %s: it stands for the path of the file with the new content"},
 		"placeholder of a list": {"file", p{"content": "x", "validate_cmd": []any{"nginx", "-c", "%s"}},

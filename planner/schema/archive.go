@@ -18,14 +18,18 @@ var checksumBytes = map[string]int{"sha256": 32, "sha384": 48, "sha512": 64}
 func Archive() resource.Schema {
 	return resource.Schema{
 		Type: "archive",
-		Summary: "An archive, extracted: tar (plain, or compressed by gzip, bzip2, xz or zstd) or zip, from a URL or from the node; or any file that is fetched. " +
+		Summary: "An archive, extracted: tar (plain, or compressed by gzip, bzip2, xz or zstd) or zip, from a URL, the node or the controller; or any file that is fetched. " +
 			"Nothing is written before the whole archive has its checksum and each of its entries is checked.",
 		Parameters: []resource.Parameter{
 			ensureParameter("what the archive has"),
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path where the archive itself is put, unless it is extracted and `cleanup` is true. Default: the title."},
 			{Name: "source", Kind: resource.String, Check: checkArchiveSource,
-				Description: "Where it comes from: a URL of http or https, which curl or wget of the node fetches, or the absolute path of a file on the node. At most 2 GiB. Required unless `ensure` is `absent`."},
+				Description: "Where it comes from: a URL of http or https, which curl or wget of the node fetches, or the absolute path of a file on the node. At most 2 GiB. It or `source_file` is required unless `ensure` is `absent`."},
+			{Name: resource.SourceFile, Kind: resource.String, Check: checkSourceFile,
+				Description: "Path of the archive on the controller, at most 100 MiB, such as `\"${path.module}/app.tar.gz\"`; in a document, relative to it. Needs `source_sha256`. It is neither in the plan nor in the state: a node gets it when what it brings is missing or differs. See \"Files of the controller\" in the guide."},
+			{Name: SourceSHA256, Kind: resource.String, Check: checkSHA256,
+				Description: "SHA-256 of `source_file` in hexadecimal, such as `filesha256(\"${path.module}/app.tar.gz\")`, in place of `checksum`. A `source_file` that has another one when the run starts stops it before any node is touched."},
 			{Name: "checksum", Kind: resource.String, Check: checkChecksum,
 				Description: "Its checksum, in hexadecimal. Required with a URL. A file of the node without it is read at each check, and extracted again when it has changed."},
 			{Name: "checksum_type", Kind: resource.String, Values: []string{"sha256", "sha384", "sha512"},
@@ -63,7 +67,7 @@ func checkArchiveSource(value any) error {
 	scheme, rest, _ := strings.Cut(text, "://")
 	if scheme != "http" && scheme != "https" || rest == "" {
 		return fmt.Errorf("%q must be a URL that begins with https:// or http://, or an absolute path on the node; "+
-			"a file of the controller goes to the node as a file with source_file, and source is its path there", text)
+			"a file of the controller is given as source_file, with source_sha256", text)
 	}
 	if authority, _, _ := strings.Cut(rest, "/"); strings.Contains(authority, "@") {
 		return fmt.Errorf("holds a user name or a password, which plans and other users of the node would show; " +
@@ -91,11 +95,22 @@ func checkStrip(value any) error {
 }
 
 func checkArchive(r resource.Resource) []invalid.Error {
-	errs := neededUnlessAbsent(r, "source")
+	errs := checkSourceSum(r)
 	fail := func(parameter, message string) {
 		errs = append(errs, invalid.Error{Attribute: parameter, Message: message})
 	}
 	p, extract := r.Parameters, r.Parameters.Bool("extract")
+	switch {
+	case !p.Has(resource.SourceFile):
+		errs = append(errs, neededUnlessAbsent(r, "source")...)
+	case p.Has("source"):
+		fail(resource.SourceFile, "excludes source; give one of them")
+	}
+	for _, name := range []string{"checksum", "checksum_type"} {
+		if p.Has(name) && p.Has(resource.SourceFile) {
+			fail(name, "does not go with source_file, whose checksum is source_sha256")
+		}
+	}
 	url := p.Has("source") && !path.IsAbs(p.String("source"))
 	if !p.Has("path") && ArchiveKept(r) && CheckAbsolute(r.Title) != nil {
 		fail("path", "must be given, because the title is not an absolute path")
@@ -128,6 +143,11 @@ func checkArchive(r resource.Resource) []invalid.Error {
 // ArchiveChecksumType returns the type of the checksum of r.
 func ArchiveChecksumType(r resource.Resource) string {
 	return r.Parameters.StringOr("checksum_type", "sha256")
+}
+
+// ArchiveChecksum returns the checksum of r, empty when none is given.
+func ArchiveChecksum(r resource.Resource) string {
+	return r.Parameters.StringOr("checksum", r.Parameters.String(SourceSHA256))
 }
 
 // ArchiveKept reports whether the archive itself is put at its path, or is absent there.

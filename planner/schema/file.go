@@ -21,7 +21,7 @@ const Template = "template"
 // so no node gets it.
 const SourceDir = "source_dir"
 
-// SourceSHA256 is the parameter with the SHA-256 of the content that [resource.SourceFile] has.
+// SourceSHA256 is the parameter with the SHA-256 of the content of [resource.SourceFile], of every type that has that.
 const SourceSHA256 = "source_sha256"
 
 const (
@@ -232,8 +232,20 @@ func checkAccount(value any) error {
 	return nil
 }
 
+// checkSourceSum checks that a file of the controller comes with its SHA-256.
+func checkSourceSum(r resource.Resource) []invalid.Error {
+	switch file, sum := r.Parameters.Has(resource.SourceFile), r.Parameters.Has(SourceSHA256); {
+	case file && !sum:
+		return []invalid.Error{{Attribute: SourceSHA256,
+			Message: "must be given with source_file; write filesha256() of the same path, or what sha256sum prints"}}
+	case sum && !file:
+		return []invalid.Error{{Attribute: SourceSHA256, Message: "goes with source_file"}}
+	}
+	return nil
+}
+
 func checkFile(r resource.Resource) []invalid.Error {
-	var errs []invalid.Error
+	errs := checkSourceSum(r)
 	add := func(parameter, message string) {
 		errs = append(errs, invalid.Error{Attribute: parameter, Message: message})
 	}
@@ -258,12 +270,6 @@ func checkFile(r resource.Resource) []invalid.Error {
 		if p.Has(name) && !FileHasContent(r) {
 			add(name, "goes with content, content_base64, template, source or source_file")
 		}
-	}
-	switch file, sum := p.Has(resource.SourceFile), p.Has(SourceSHA256); {
-	case file && !sum:
-		add(SourceSHA256, "must be given with source_file; write filesha256() of the same path, or what sha256sum prints")
-	case sum && !file:
-		add(SourceSHA256, "goes with source_file")
 	}
 	for _, name := range contents {
 		if p.Has(name) && ensure != "file" && ensure != "present" {

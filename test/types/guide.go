@@ -191,6 +191,17 @@ configuration = { file = { "/opt/app/app.bin" = {
 - A service that is rolled back needs its former content: name the file by its version, such as ` + "`" + `app-1.4.bin` + "`" + `, and keep it until the new one is deployed. Where the file has another content by then, the rollback of that file fails, and says so.
 - With ` + "`" + `engine = { temporal = {...} }` + "`" + `, the workers do not have the files of the controller: ` + "`" + `source_file` + "`" + ` and ` + "`" + `source_dir` + "`" + ` are errors of the plan.
 
+An ` + "`" + `archive` + "`" + ` takes the same two parameters. A node gets it when what it brings is missing or differs, and nothing is extracted before all of it is there and has its SHA-256:
+
+` + "`" + `` + "`" + `` + "`" + `terraform
+configuration = { archive = { app = {
+  source_file   = "${path.module}/app-1.4.tar.gz"
+  source_sha256 = filesha256("${path.module}/app-1.4.tar.gz")
+  extract       = true
+  extract_path  = "/opt/app"
+} } }
+` + "`" + `` + "`" + `` + "`" + `
+
 A whole directory goes the same way:
 
 ` + "`" + `` + "`" + `` + "`" + `terraform

@@ -70,7 +70,7 @@ func digestOfFile(s *Session, at string, h hash.Hash) (string, error) {
 // archiveVersion returns what stands for the content of the archive that r wants, empty when that is not known: its
 // checksum or, without one, that of the file on the node.
 func archiveVersion(s *Session, r resource.Resource) (string, error) {
-	sum := r.Parameters.String("checksum")
+	sum := schema.ArchiveChecksum(r)
 	if sum == "" {
 		var err error
 		if sum, err = digestOfFile(s, r.Parameters.String("source"), newHash(r)); err != nil || sum == "" {
@@ -110,7 +110,10 @@ func openedArchive(ctx context.Context, s *Session, r resource.Resource) (*openA
 			err = errors.Join(err, o.file.Close())
 		}
 		what := "source"
-		if !r.Sensitive() {
+		switch {
+		case r.Parameters.Has(resource.SourceFile):
+			what = resource.SourceFile
+		case !r.Sensitive():
 			what = r.Parameters.String("source")
 		}
 		return nil, errors.Join(fmt.Errorf("%s: %w", what, err), s.RemoveAll(system.WorkPath))
@@ -140,12 +143,18 @@ func (o *openArchive) fetch(ctx context.Context, s *Session, r resource.Resource
 	if err := s.MakeOwnDirectory(system.WorkPath); err != nil {
 		return err
 	}
-	source := r.Parameters.String("source")
-	if path.IsAbs(source) {
-		if err := copyArchive(s, source); err != nil {
-			return err
-		}
-	} else if err := download(ctx, s, r); err != nil {
+	var err error
+	switch source := r.Parameters.String("source"); {
+	case source == "":
+		err = s.Fetch(ctx, []string{schema.ArchiveChecksum(r)}, func(_ string, content io.Reader) error {
+			return writeArchive(s, content)
+		})
+	case path.IsAbs(source):
+		err = copyArchive(s, source)
+	default:
+		err = download(ctx, s, r)
+	}
+	if err != nil {
 		return err
 	}
 	f, info, err := s.Open(archiveAt)
@@ -161,7 +170,7 @@ func (o *openArchive) fetch(ctx context.Context, s *Session, r resource.Resource
 		return err
 	}
 	is := hex.EncodeToString(h.Sum(nil))
-	if should := r.Parameters.String("checksum"); should != "" && should != is {
+	if should := schema.ArchiveChecksum(r); should != "" && should != is {
 		return fmt.Errorf("has the checksum %s, not %s; nothing was changed", is, should)
 	}
 	o.version = "{" + schema.ArchiveChecksumType(r) + "}" + is
@@ -177,8 +186,12 @@ func copyArchive(s *Session, source string) error {
 	if info.Size > mostArchiveBytes {
 		return fmt.Errorf("has %d bytes, more than the limit of %d", info.Size, int64(mostArchiveBytes))
 	}
+	return writeArchive(s, io.LimitReader(f, mostArchiveBytes+1))
+}
+
+func writeArchive(s *Session, content io.Reader) error {
 	private := fs.FileMode(0o600)
-	return s.ReplaceUnsynced(archiveAt, io.LimitReader(f, mostArchiveBytes+1), system.Attributes{Mode: &private})
+	return s.ReplaceUnsynced(archiveAt, content, system.Attributes{Mode: &private})
 }
 
 // download has a program of the node fetch a URL. curl reads all of it from its standard input, so that neither the
