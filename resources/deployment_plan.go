@@ -90,7 +90,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	resp.Diagnostics.Append(d.missingFiles(w)...)
-	resp.Diagnostics.Append(d.sources(w)...)
+	resp.Diagnostics.Append(messages(w.Sources())...)
 	if prior != nil {
 		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w.Losses(), false)...)
 		resp.Diagnostics.Append(messages(w.ReachedOtherwise())...)
@@ -110,14 +110,6 @@ func (d *Deployment) missingFiles(w *engine.Planned) diag.Diagnostics {
 		return nil
 	}
 	return messages(w.MissingFiles(d.provider.Connection))
-}
-
-// sources reports what is wrong with the files of the controller that the run sends to nodes.
-func (d *Deployment) sources(w *engine.Planned) diag.Diagnostics {
-	if d.provider.Handing != nil {
-		return messages(w.HandedSources())
-	}
-	return messages(w.Sources())
 }
 
 // work plans. known is false, and there is no plan, when the site is not wholly known. lacks is what the part of a site
@@ -270,7 +262,7 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 		return messages(engine.Unplanned(lacks, past, ""))
 	}
 	diags.Append(d.missingFiles(w)...)
-	diags.Append(d.sources(w)...)
+	diags.Append(messages(w.Sources())...)
 	p := w.Part(lacks, past)
 	if !lacks.Nameless {
 		plan.foreseeFacts(prior, w, nil, &lacks)

@@ -59,12 +59,11 @@ resource "slipway_deployment" "test" {
 	c.has(unwrapped(c.run(1, "plan", "-input=false", "-no-color")), []string{"A file of the controller is too large", "has 104857601 bytes"})
 	config("null")
 	c.has(unwrapped(c.run(1, "plan", "-input=false", "-no-color")), []string{"source_sha256: must be given with source_file"})
-	// Workers do not have the files of the controller.
+	// Workers get the files of the controller from the journal.
 	write(content)
 	provider = fmt.Sprintf(`journal        = "postgres://nobody@127.0.0.1:1/none"
   encryption_key = %q
   engine         = { temporal = { address = "127.0.0.1:1" } }`, key)
 	config(`"` + strings.Repeat("0", 64) + `"`)
-	c.has(unwrapped(c.run(1, "plan", "-input=false", "-no-color", "-refresh=false")), []string{"A file of the controller does not reach the workers",
-		"file[/etc/app]: source_file", "is not sent with engine.temporal"})
+	c.has(unwrapped(c.changes("-refresh=false")), []string{"update file[/etc/app]"})
 }

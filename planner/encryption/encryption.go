@@ -213,11 +213,24 @@ func (k *Keys) missing(zone string) error {
 // Address returns the address of a content: a keyed digest, which reveals to nobody without the key whether a content
 // is one of a few that may be guessed. Each zone and each use has addresses of its own.
 func (k *Keys) Address(zone, use string, content []byte) (string, error) {
+	addresses, err := k.Addresses(zone, use, content)
+	if err != nil {
+		return "", err
+	}
+	return addresses[0], nil
+}
+
+// Addresses returns the address of a content with each key of the zone: the first is that of [Keys.Address], others are
+// those that had it as their first key.
+func (k *Keys) Addresses(zone, use string, content []byte) (addresses []string, err error) {
 	keys := k.of(zone)
 	if len(keys) == 0 {
-		return "", fmt.Errorf("zone %q: %w", zone, k.missing(zone))
+		return nil, fmt.Errorf("zone %q: %w", zone, k.missing(zone))
 	}
-	mac := hmac.New(sha256.New, keys[0].secret.derive("address "+use))
-	mac.Write(content)
-	return hex.EncodeToString(mac.Sum(nil)), nil
+	for _, key := range keys {
+		mac := hmac.New(sha256.New, key.secret.derive("address "+use))
+		mac.Write(content)
+		addresses = append(addresses, hex.EncodeToString(mac.Sum(nil)))
+	}
+	return addresses, nil
 }

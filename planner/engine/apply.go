@@ -81,19 +81,20 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 		return out
 	}
 	if e.Handing != nil {
-		if out.add(ownSecrets(s, how.Connection)); !out.Failed() {
-			out.add(planned.HandedSources())
-		}
-		if out.Failed() {
+		if out.add(ownSecrets(s, how.Connection)); out.Failed() {
 			return out
 		}
-		if out = e.handOver(ctx, operation(prior), prior, s, how, planned.Plan); out.Status != "" {
+		if out = e.handOver(ctx, operation(prior), prior, s, how, planned); out.Status != "" {
 			out = out.Of(s)
 		}
 		return out
 	}
-	if out.add(planned.verifySources()); out.Failed() {
-		return out
+	executor := rollout.Executor(secretive{e.Executor(), how.Secrets})
+	if r == nil { // else who handed the run over has the files, and workers have them from the journal
+		executor = supplying{executor}
+		if out.add(planned.verifySources()); out.Failed() {
+			return out
+		}
 	}
 	a := &application{Planned: planned, engine: e, how: how, prior: prior, run: r, opening: began}
 	if prior != nil {
@@ -104,7 +105,6 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 	if out.Messages = m; m.Failed() {
 		return out
 	}
-	executor := rollout.Executor(supplying{secretive{e.Executor(), how.Secrets}})
 	a.options = a.rolloutOptions(executor)
 	running := ctx
 	surveying, stop := context.WithCancel(ctx) // nodes that are slow to answer are waited for where they are worked on

@@ -26,7 +26,7 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 	if out.add(ownSecrets(s, how.Connection)); out.Failed() {
 		return out
 	}
-	if out = e.handOver(ctx, Delete, &prior, s, how, nil); out.Status != "" {
+	if out = e.handOver(ctx, Delete, &prior, s, how, &Planned{}); out.Status != "" {
 		applied := out.State.Applied
 		out.State = prior.State // with what does not travel
 		out.State.Applied = applied

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -52,7 +51,7 @@ const (
 // handOver has a run executed elsewhere, and waits for its outcome. A run with the same desire that is active, or that
 // ended while nobody waited for it and whose outcome the prior state cannot have, is the one that is waited for.
 func (e *Engine) handOver(ctx context.Context, operation string, prior *Prior, s site.Site, how Run,
-	p *planner.Plan) (out Outcome) {
+	p *Planned) (out Outcome) {
 	r, err := requestOf(prior, s, how)
 	var desired string
 	if err == nil {
@@ -63,7 +62,7 @@ func (e *Engine) handOver(ctx context.Context, operation string, prior *Prior, s
 		out.fail("The run cannot be handed over", "%v. No node was touched.", err)
 		return out
 	}
-	about, store, m := e.begin(ctx, operation, s.Name, p)
+	about, store, m := e.begin(ctx, operation, s.Name, p.Plan)
 	if out.add(m); out.Failed() {
 		return out
 	}
@@ -82,13 +81,16 @@ func (e *Engine) handOver(ctx context.Context, operation string, prior *Prior, s
 			out.fail("The run cannot be handed over", "%v. No node was touched.", err)
 			return out
 		}
+		if out.add(p.verifySources()); out.Failed() {
+			return out
+		}
 		if out.add(notRecorded(store.Hand(ctx, about, text))); out.Failed() {
 			return out
 		}
 		active = &about
 	}
 	if active.Ended.IsZero() {
-		if err := e.startWorkflow(ctx, store, *active); err != nil {
+		if err := e.startWorkflow(ctx, store, *active, p, prior); err != nil {
 			out.fail("The run cannot be handed over", "%v", err)
 			return out
 		}
@@ -103,11 +105,16 @@ func operation(prior *Prior) string {
 	return "update"
 }
 
-// startWorkflow starts the workflow of a run. A run that no workflow ever had is ended.
-func (e *Engine) startWorkflow(ctx context.Context, store *journal.Store, run journal.Run) error {
+// startWorkflow starts the workflow of a run, when the journal has all that it needs. A run that no workflow ever had
+// is ended.
+func (e *Engine) startWorkflow(ctx context.Context, store *journal.Store, run journal.Run, p *Planned,
+	prior *Prior) error {
+	err := p.leaveSources(ctx, store, run.ID, prior)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
-	err := e.Handing.Begin(ctx, run)
+	if err == nil {
+		err = e.Handing.Begin(ctx, run)
+	}
 	if err == nil || run.Owner != "" { // another process started it, and may have it
 		return err
 	}

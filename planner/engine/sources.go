@@ -15,42 +15,71 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
+	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
 // The content of a file of the controller (source_file) is known to plans and digests by its SHA-256 alone. It is read
-// when a run starts, and goes to a node that lacks it in the session that needs it.
+// when a run starts, and goes to a node that lacks it in the session that needs it. Where workers execute the run, they
+// find it in the journal.
 
 // source is a file of the controller and the SHA-256 that it is to have.
 type source struct{ path, sum string }
 
-// sourcesOf returns the sources that a resource needs, as far as they are known.
-func sourcesOf(r resource.Resource) (out []source) {
-	p := r.Parameters
-	path, sum := p.String(resource.SourceFile), p.String(schema.SourceSHA256)
-	if path != "" && sum != "" && !schema.WantsAbsent(r) {
-		out = append(out, source{path, sum})
+// sourceOf returns the source that a resource needs, if it needs one and that is known.
+func sourceOf(r resource.Resource) (s source, needed bool) {
+	s = source{r.Parameters.String(resource.SourceFile), r.Parameters.String(schema.SourceSHA256)}
+	return s, s.path != "" && s.sum != "" && !schema.WantsAbsent(r)
+}
+
+// sourceTasks returns the tasks that the plan applies with a source.
+func (p *Planned) sourceTasks() (tasks []task.Task) {
+	if p.Plan == nil {
+		return nil
 	}
-	return out
+	for _, phase := range p.Plan.Phases {
+		for _, t := range phase.Tasks {
+			if _, needed := sourceOf(t.Resource); needed && t.Action != task.Remove && t.Action != task.Refresh {
+				tasks = append(tasks, t)
+			}
+		}
+	}
+	return tasks
+}
+
+// formerSourceTasks returns the tasks with a source that services that change had before, as a rollback needs them.
+func (p *Planned) formerSourceTasks(inventory services.Inventory) (tasks []task.Task) {
+	changing := p.Services.Changing()
+	before, errs := services.Unchanged(inventory, p.Site)
+	if len(changing) == 0 || len(errs.Errors()) > 0 {
+		return nil
+	}
+	rest := before.Site()
+	rest.Values = p.Site.Values
+	desired, _ := p.cache.desired(rest) // nil for what cannot be planned any more, which no rollback deploys
+	for _, all := range desired {
+		for _, t := range all {
+			changes := slices.ContainsFunc(t.Owners(), func(service string) bool { return changing[service] })
+			if _, needed := sourceOf(t.Resource); needed && changes {
+				tasks = append(tasks, t)
+			}
+		}
+	}
+	return tasks
 }
 
 // sources returns those of all that the plan applies, with the first resource that has each.
 func (p *Planned) sources() map[source]resource.ID {
 	out := map[source]resource.ID{}
-	for _, phase := range p.Plan.Phases {
-		for _, t := range phase.Tasks {
-			if t.Kind != task.Config || t.Action == task.Remove || t.Action == task.Refresh {
-				continue
-			}
-			for _, s := range sourcesOf(t.Resource) {
-				if id := t.Resource.ID(); out[s] == "" || id < out[s] {
-					out[s] = id
-				}
-			}
+	for _, t := range p.sourceTasks() {
+		s, _ := sourceOf(t.Resource)
+		if id := t.Resource.ID(); out[s] == "" || id < out[s] {
+			out[s] = id
 		}
 	}
 	return out
@@ -89,16 +118,6 @@ func (p *Planned) Sources() (m Messages) {
 	return m
 }
 
-// HandedSources refuses files of the controller where workers execute the run: they do not have them.
-func (p *Planned) HandedSources() (m Messages) {
-	if len(p.sources()) > 0 {
-		m = append(m, &Message{Attribute: "services", Summary: "A file of the controller does not reach the workers",
-			Detail: about(p.sources(), func(source) error { return errors.New("is not sent with engine.temporal") }) +
-				"\n\nGive the content with content or content_base64, or let the nodes fetch the file."})
-	}
-	return m
-}
-
 // verifySources refuses a run of which a file of the controller is not what the plan is for.
 func (p *Planned) verifySources() (m Messages) {
 	wrong := about(p.sources(), func(s source) error {
@@ -109,7 +128,7 @@ func (p *Planned) verifySources() (m Messages) {
 		if err != nil || is == s.sum {
 			return err
 		}
-		return fmt.Errorf("its content has the SHA-256 %s, and source_sha256 is %s", is, s.sum)
+		return s.differs(is)
 	})
 	if wrong != "" {
 		m = append(m, &Message{Attribute: "services", Summary: "A file of the controller is not what the plan is for",
@@ -117,6 +136,71 @@ func (p *Planned) verifySources() (m Messages) {
 				"the new one."})
 	}
 	return m
+}
+
+// sourcesLeft is the name of what says in the journal that it has all sources of a run.
+const sourcesLeft = "files"
+
+// leaveSources leaves the sources of a run in the journal, for the workers of the zones of the nodes that get them,
+// unless that was done before; so it does those for a rollback that are still there.
+func (p *Planned) leaveSources(ctx context.Context, store *journal.Store, run string, prior *Prior) error {
+	tasks := p.sourceTasks()
+	if p.Plan != nil && prior != nil {
+		there := map[source]bool{}
+		for _, t := range p.formerSourceTasks(prior.State.Services) {
+			s, _ := sourceOf(t.Resource)
+			if _, known := there[s]; !known {
+				sum, err := sumOf(s.path)
+				there[s] = err == nil && sum == s.sum
+			}
+			if there[s] {
+				tasks = append(tasks, t)
+			}
+		}
+	}
+	if len(tasks) == 0 {
+		return nil
+	}
+	if left, err := store.Named(ctx, run, sourcesLeft); err != nil || len(left) > 0 {
+		return err
+	}
+	zones := map[string]string{}
+	for _, n := range p.Site.Nodes {
+		zones[n.Name] = n.Zone
+	}
+	type content struct{ zone, sum string }
+	done := map[content]bool{}
+	for _, t := range tasks {
+		s, _ := sourceOf(t.Resource)
+		if c := (content{zones[t.Node], s.sum}); !done[c] {
+			done[c] = true
+			if err := s.leave(ctx, store, run, c.zone); err != nil {
+				return fmt.Errorf("%s: source_file %q: %w", t.Resource.ID(), s.path, err)
+			}
+		}
+	}
+	_, err := store.Name(ctx, run, journal.Named{Name: sourcesLeft})
+	return err
+}
+
+// leave leaves a source in the journal for a zone.
+func (s source) leave(ctx context.Context, store *journal.Store, run, zone string) error {
+	f, err := openSource(s.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	err = store.PutFile(ctx, run, zone, s.sum, io.TeeReader(io.LimitReader(f, schema.MostSource+1), h))
+	if is := hex.EncodeToString(h.Sum(nil)); err == nil && is != s.sum {
+		err = s.differs(is)
+	}
+	return withoutPath(err)
+}
+
+// differs is the error of a source whose content has another SHA-256.
+func (s source) differs(is string) error {
+	return fmt.Errorf("its content has the SHA-256 %s, and source_sha256 is %s", is, s.sum)
 }
 
 // tooLarge refuses a file that is larger than a controller sends.
@@ -171,7 +255,7 @@ func (e supplying) Converge(ctx context.Context, node site.Node, m converge.Mani
 	each func(converge.Result)) (converge.Summary, error) {
 	paths := map[string][]string{}
 	for _, item := range m.Items {
-		for _, s := range sourcesOf(item.Resource) {
+		if s, needed := sourceOf(item.Resource); needed {
 			paths[s.sum] = append(paths[s.sum], s.path)
 		}
 	}

@@ -297,6 +297,7 @@ func (s *serving) run(ctx context.Context, at inBatch, r slot, read time.Time) e
 	case begun != at:
 		out.Begun = &begun
 	default:
+		r.Request.Manifest.Contents = s.files
 		result := r.Request.converge(ctx, s.executing)
 		out.Result = &result
 	}

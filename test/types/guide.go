@@ -189,7 +189,7 @@ configuration = { file = { "/opt/app/app.bin" = {
 - A path is relative to the directory in which Terraform runs, so begin it with ` + "`" + `${path.module}` + "`" + `; in a document, it is relative to the document. In the template of an entity it is relative to the directory in which Terraform or the companion runs.
 - Undo is that of every file: what was there before returns, unless ` + "`" + `backup = false` + "`" + `.
 - A service that is rolled back needs its former content: name the file by its version, such as ` + "`" + `app-1.4.bin` + "`" + `, and keep it until the new one is deployed. Where the file has another content by then, the rollback of that file fails, and says so.
-- With ` + "`" + `engine = { temporal = {...} }` + "`" + `, the workers do not have the files of the controller: ` + "`" + `source_file` + "`" + ` and ` + "`" + `source_dir` + "`" + ` are errors of the plan.
+- With ` + "`" + `engine = { temporal = {...} }` + "`" + `, the files that a run sends go into the journal before it starts, encrypted and in parts, and from there through the workers to the nodes: once for each zone that gets them. They are deleted with their run, by ` + "`" + `runs prune` + "`" + `.
 
 An ` + "`" + `archive` + "`" + ` takes the same two parameters. A node gets it when what it brings is missing or differs, and nothing is extracted before all of it is there and has its SHA-256:
 
