@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,10 +26,11 @@ func newKey() *cobra.Command {
 		Use:   "key",
 		Short: "Make a key that encrypts what runs leave for workers, or that of a zone",
 		Long: "Print a new key for encryption_key of the provider and SLIPWAY_KEY of workers with --control. With --zone, print what a worker of that zone needs as its\n" +
-			"SLIPWAY_KEY, made from the key in SLIPWAY_KEY: it hosts no runs, and does not read manifests of other zones.",
+			"SLIPWAY_KEY, made from the key in SLIPWAY_KEY: with it, a worker hosts no runs, and reads what is for its zone and nothing else. The empty zone is that of nodes\n" +
+			"without one. A worker of several zones has the key of each, separated by spaces.",
 		Args: noArguments,
 	}
-	cmd.Flags().StringVar(&zone, "zone", "", "the zone of the worker")
+	cmd.Flags().StringVar(&zone, "zone", "", "the zone of the worker; empty for nodes without a zone")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		key := encryption.New()
 		if cmd.Flags().Changed("zone") {
@@ -63,8 +65,8 @@ func NewWorker(version string, environment Environment, journalURL string,
 		Long: "Execute runs that the provider hands over with engine = { temporal = ... }. With --control it hosts runs: decides, plans passes, runs callbacks. With --zone it\n" +
 			"works on the nodes of that zone. With neither it does both, for nodes without a zone. Any number of workers may work for one server; when one is gone,\n" +
 			"another one goes on from the ledgers of the nodes.\n\n" +
-			"The journal is the database that the provider has. SLIPWAY_KEY is the encryption_key of the provider; a worker with --zone and without --control may have\n" +
-			"what `key --zone` prints for its zone. Credentials of nodes are those of the worker: SLIPWAY_USER,\n" +
+			"The journal is the database that the provider has. SLIPWAY_KEY is the encryption_key of the provider; a worker with --zone and without --control needs no more\n" +
+			"than what `key --zone` prints for its zone. Credentials of nodes are those of the worker: SLIPWAY_USER,\n" +
 			"SLIPWAY_PRIVATE_KEY_FILE and so on, an agent, or files that the connections of nodes name; paths are those of this machine. SLIPWAY_TEMPORAL_API_KEY is\n" +
 			"the API key of the namespace, where it needs one.\n\n" +
 			"With SIGTERM it takes nothing more, lets sessions end within --grace, and ends.\n\n" +
@@ -139,12 +141,20 @@ func NewWorker(version string, environment Environment, journalURL string,
 			go func() { _ = server.Serve(l) }()
 			defer func() { _ = server.Close() }() // what it serves is of this process only
 		}
-		out := &printer{w: cmd.OutOrStdout()}
-		w.Started = func() { out.printf("working for %s\n", settings.Address) }
+		out, notes := &printer{w: cmd.OutOrStdout()}, &printer{w: cmd.ErrOrStderr()}
+		w.Started = func() {
+			for _, zone := range settings.Keys.Zones() {
+				if !slices.Contains(w.Zones, zone) {
+					notes.printf("SLIPWAY_KEY has a key of the zone %q, and this worker does not work for it. Give it no more than "+
+						"what `terraform-provider-slipway key --zone` prints for its own.\n", zone)
+				}
+			}
+			out.printf("working for %s\n", settings.Address)
+		}
 		if err := w.Run(cmd.Context()); err != nil {
 			return fmt.Errorf("worker: %w", named(err))
 		}
-		return out.err
+		return errors.Join(notes.err, out.err)
 	}
 	return cmd
 }

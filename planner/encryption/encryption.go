@@ -1,6 +1,6 @@
-// Package encryption encrypts what a run leaves in databases of others: manifests in the journal, and what Temporal
-// stores (design.md 11). It uses AES-256-GCM. Keys of zones are derived from that of the site: a worker that has the
-// key of its zone cannot read what is for others.
+// Package encryption encrypts what a run leaves in databases of others: what is in the journal for workers, and what
+// Temporal stores (design.md 11). It uses AES-256-GCM. The keys of zones, and that of [Control], are derived from that
+// of the site: a worker that has the key of its zone cannot read what is for others, nor give its own for theirs.
 //
 // A key as text is 32 random bytes in base64, that of a zone with the zone before it: rack1:BASE64. Several are
 // separated by spaces or commas. The first that fits encrypts, and all decrypt: a new key is put before the old one.
@@ -25,6 +25,10 @@ import (
 
 // Remedy is what errors say of a key that is missing.
 const Remedy = "Set encryption_key of the provider, or SLIPWAY_KEY, to the key with which it was encrypted"
+
+// Control is in the place of a zone for what no worker of a zone reads: what a run is asked for, what it does, and what
+// came of it. Who hosts runs, and who asks for them, has its key. It is the name of no zone.
+const Control = "control workers"
 
 // keySize is that of keys, in bytes.
 const keySize = 32
@@ -53,9 +57,12 @@ func New() string {
 
 func (s secret) String() string { return base64.StdEncoding.EncodeToString(s) }
 
+// separates reports whether a character is between keys.
+func separates(r rune) bool { return r == ',' || unicode.IsSpace(r) }
+
 // Parse returns the keys in a text; nil when it has none. Its errors have nothing of the text.
 func Parse(text string) (*Keys, error) {
-	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	fields := strings.FieldsFunc(text, separates)
 	if len(fields) == 0 {
 		return nil, nil //nolint:nilnil // no key is what most have
 	}
@@ -79,17 +86,18 @@ func Parse(text string) (*Keys, error) {
 	return k, nil
 }
 
-// ForZone returns, as text, what a worker of a zone needs: the key of the zone, and that of nodes without a zone. It
-// fails without the key of the site.
+// ForZone returns, as text, the key of a zone, which its workers need; the empty zone is that of nodes without one. It
+// fails without the key of the site, and for what is the name of no zone.
 func (k *Keys) ForZone(zone string) (string, error) {
-	if k == nil || len(k.sites) == 0 {
+	switch {
+	case k == nil || len(k.sites) == 0:
 		return "", errors.New("keys of zones come from the key of the site, and it is not set")
+	case strings.ContainsFunc(zone, func(r rune) bool { return r == ':' || separates(r) }):
+		return "", fmt.Errorf("the zone %q must be without white space, ',' and ':'", zone)
 	}
 	var out []string
-	for _, z := range slices.Compact([]string{zone, ""}) {
-		for _, key := range k.of(z) {
-			out = append(out, z+":"+key.secret.String())
-		}
+	for _, key := range k.of(zone) {
+		out = append(out, zone+":"+key.secret.String())
 	}
 	return strings.Join(out, " "), nil
 }
@@ -121,6 +129,18 @@ func (k *Keys) IDs(zone string) (ids []string) {
 // OfZone reports whether the keys are those of zones alone.
 func (k *Keys) OfZone() bool { return k != nil && len(k.sites) == 0 }
 
+// Zones returns the zones of which there is a key beside that of the site.
+func (k *Keys) Zones() (zones []string) {
+	if k == nil {
+		return nil
+	}
+	for _, z := range k.zones {
+		zones = append(zones, z.zone)
+	}
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}
+
 // derive returns a key for one purpose.
 func (s secret) derive(purpose string) secret {
 	key, err := hkdf.Key(sha256.New, s, nil, "slipway "+purpose, keySize)
@@ -151,12 +171,12 @@ const format = 1
 // zoneLimit is the limit of the name of a zone, in bytes.
 const zoneLimit = 255
 
-// Encrypt encrypts a content for a zone. It is bound to what it is for: [Keys.Decrypt] needs the same.
+// Encrypt encrypts a content for a zone, or for [Control]. It is bound to what it is for: Decrypt needs the same.
 func (k *Keys) Encrypt(zone, bound string, content []byte) ([]byte, error) {
 	keys := k.of(zone)
 	switch {
 	case len(keys) == 0:
-		return nil, fmt.Errorf("zone %q: cannot encrypt: %w", zone, k.missing(zone))
+		return nil, fmt.Errorf("cannot encrypt with the key of %s: %w", whose(zone), k.missing(zone))
 	case len(zone) > zoneLimit:
 		return nil, fmt.Errorf("zone %q: the name must have at most %d bytes", zone, zoneLimit)
 	}
@@ -170,14 +190,27 @@ func (k *Keys) Encrypt(zone, bound string, content []byte) ([]byte, error) {
 
 func associated(header []byte, bound string) []byte { return append(slices.Clip(header), bound...) }
 
-// Decrypt decrypts what Encrypt returned. Its errors name the id of the key that is needed.
-func (k *Keys) Decrypt(bound string, encrypted []byte) ([]byte, error) {
+// whose is the zone of a key in errors.
+func whose(zone string) string {
+	if zone == Control {
+		return "who hosts runs"
+	}
+	return fmt.Sprintf("the zone %q", zone)
+}
+
+// Decrypt decrypts what Encrypt returned for a zone. What was encrypted for another one is an error: who has the key of
+// one zone gives nothing for another. Its errors name the id of the key that is needed.
+func (k *Keys) Decrypt(zone, bound string, encrypted []byte) ([]byte, error) {
 	const fixed = 1 + idSize + 1
 	if len(encrypted) < fixed || encrypted[0] != format || len(encrypted) < fixed+int(encrypted[fixed-1]) {
 		return nil, errors.New("it is damaged, or a newer slipway encrypted it: its header is not known")
 	}
 	header := encrypted[:fixed+int(encrypted[fixed-1])]
-	id, zone := header[1:1+idSize], string(header[fixed:])
+	id, encryptedFor := header[1:1+idSize], string(header[fixed:])
+	if encryptedFor != zone {
+		return nil, fmt.Errorf("it is encrypted with the key %x of %s, and must be with that of %s: an older slipway wrote it, "+
+			"or it was put in the place of another", id, whose(encryptedFor), whose(zone))
+	}
 	for _, key := range k.of(zone) {
 		if !bytes.Equal(key.id(), id) {
 			continue
@@ -188,11 +221,11 @@ func (k *Keys) Decrypt(bound string, encrypted []byte) ([]byte, error) {
 		}
 		content, err := aead.Open(nil, nil, encrypted[len(header):], associated(header, bound))
 		if err != nil {
-			return nil, fmt.Errorf("it is damaged, or was put in the place of another (key %x, zone %q)", id, zone)
+			return nil, fmt.Errorf("it is damaged, or was put in the place of another (key %x of %s)", id, whose(zone))
 		}
 		return content, nil
 	}
-	return nil, fmt.Errorf("it is encrypted with the key %x of the zone %q: %w", id, zone, k.missing(zone))
+	return nil, fmt.Errorf("it is encrypted with the key %x of %s: %w", id, whose(zone), k.missing(zone))
 }
 
 // missing is the error of a key of a zone that k does not have.
@@ -204,8 +237,8 @@ func (k *Keys) missing(zone string) error {
 	if len(has) > 0 {
 		return fmt.Errorf("the keys here are %s. %s", strings.Join(has, ", "), Remedy)
 	}
-	for _, z := range k.zones {
-		has = append(has, fmt.Sprintf("%q", z.zone))
+	for _, zone := range k.Zones() {
+		has = append(has, fmt.Sprintf("%q", zone))
 	}
 	return fmt.Errorf("the keys here are those of the zones %s. %s", strings.Join(has, ", "), Remedy)
 }
@@ -225,7 +258,7 @@ func (k *Keys) Address(zone, use string, content []byte) (string, error) {
 func (k *Keys) Addresses(zone, use string, content []byte) (addresses []string, err error) {
 	keys := k.of(zone)
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("zone %q: %w", zone, k.missing(zone))
+		return nil, fmt.Errorf("no address with the key of %s: %w", whose(zone), k.missing(zone))
 	}
 	for _, key := range keys {
 		mac := hmac.New(sha256.New, key.secret.derive("address "+use))

@@ -3,6 +3,7 @@ package encryption
 import (
 	"bytes"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,16 +48,19 @@ func TestKeys(t *testing.T) {
 		{"the site", first, "rack1", ""},
 		{"the site, without a zone", first, "", ""},
 		{"a worker of the zone", worker("rack1"), "rack1", ""},
-		{"a worker of a zone, without a zone", worker("rack1"), "", ""},
-		{"a worker of no zone", worker(""), "", ""},
+		{"the site, as control", first, Control, ""},
+		{"a worker of nodes without a zone", worker(""), "", ""},
+		{"a worker of two zones", worker("rack1") + " " + worker(""), "", ""},
 		{"a new key before the old one", second + ", " + first, "rack1", ""},
-		{"a worker of another zone", worker("rack2"), "rack1", `key ` + id("rack1") + ` of the zone "rack1": the keys here are those of the zones "rack2", ""`},
+		{"a worker of a zone, without a zone", worker("rack1"), "", `key ` + id("") + ` of the zone "": the keys here are those of the zones "rack1"`},
+		{"a worker of another zone", worker("rack2"), "rack1", `key ` + id("rack1") + ` of the zone "rack1": the keys here are those of the zones "rack2"`},
+		{"a worker of a zone, as control", worker("rack1"), Control, `key ` + id(Control) + ` of who hosts runs: the keys here are those of the zones "rack1"`},
 		{"another key", second, "rack1", `key ` + id("rack1") + ` of the zone "rack1": the keys here are ` +
 			hex.EncodeToString(parse(t, second).of("rack1")[0].id())},
 		{"no key", "", "rack1", `key ` + id("rack1") + ` of the zone "rack1": there is no encryption key. Set encryption_key of the provider, or SLIPWAY_KEY`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			content, err := parse(t, tt.keys).Decrypt("manifest of lon1", encrypt(t, site, tt.zone))
+			content, err := parse(t, tt.keys).Decrypt(tt.zone, "manifest of lon1", encrypt(t, site, tt.zone))
 			switch {
 			case tt.wrong == "" && (err != nil || string(content) != "hunter2"):
 				t.Errorf("%q, %v", content, err)
@@ -68,8 +72,37 @@ func TestKeys(t *testing.T) {
 	if _, err := parse(t, worker("rack1")).ForZone("rack2"); err == nil {
 		t.Error("a worker can derive the key of another zone")
 	}
-	if _, err := parse(t, worker("rack1")).Encrypt("rack2", "", nil); err == nil {
-		t.Error("a worker encrypts for another zone")
+	for _, zone := range []string{"rack2", "", Control} {
+		if _, err := parse(t, worker("rack1")).Encrypt(zone, "", nil); err == nil {
+			t.Errorf("a worker encrypts for the zone %q", zone)
+		}
+		content, err := site.Decrypt(zone, "manifest of lon1", encrypt(t, parse(t, worker("rack1")), "rack1"))
+		if err == nil || !strings.Contains(err.Error(), "of the zone \"rack1\", and must be with that of "+whose(zone)) {
+			t.Errorf("what a worker of rack1 encrypted is taken for the zone %q: %q, %v", zone, content, err)
+		}
+	}
+	for _, zone := range []string{Control, "rack1 rack2", "rack1,rack2", "rack1:x"} {
+		if key, err := site.ForZone(zone); err == nil {
+			t.Errorf("the zone %q has the key %q", zone, key)
+		}
+	}
+	if got := parse(t, worker("rack1")+" "+worker("")+" "+worker("rack1")).Zones(); !slices.Equal(got, []string{"", "rack1"}) {
+		t.Errorf("zones %q", got)
+	}
+}
+
+// TestKeysThatWerePrintedBefore: with the key of its zone, `key --zone` printed that of nodes without a zone. Both stay
+// what they are, and neither is that of who hosts runs.
+func TestKeysThatWerePrintedBefore(t *testing.T) {
+	old := parse(t, "rack1:OhGc4q6fQRxlU6KMcorYtyaGGlYa36Jc5gjIFefj0CQ= :1WLAa6CmY4A6ev4zI4Wtb84yzaPFHyRId5znWu2VXxc=")
+	site := parse(t, first)
+	for _, zone := range []string{"rack1", ""} {
+		if content, err := old.Decrypt(zone, "manifest of lon1", encrypt(t, site, zone)); err != nil {
+			t.Errorf("zone %q: %q, %v", zone, content, err)
+		}
+	}
+	if content, err := old.Decrypt(Control, "manifest of lon1", encrypt(t, site, Control)); err == nil {
+		t.Errorf("what no worker of a zone reads: %q", content)
 	}
 }
 
@@ -77,16 +110,16 @@ func TestKeys(t *testing.T) {
 func TestDamagedContents(t *testing.T) {
 	k := parse(t, first)
 	whole := encrypt(t, k, "rack1")
-	if _, err := k.Decrypt("manifest of lon2", whole); err == nil || !strings.Contains(err.Error(), "in the place of another") {
+	if _, err := k.Decrypt("rack1", "manifest of lon2", whole); err == nil || !strings.Contains(err.Error(), "in the place of another") {
 		t.Error(err)
 	}
 	for i := range whole {
 		damaged := bytes.Clone(whole)
 		damaged[i] ^= 1
-		if content, err := k.Decrypt("manifest of lon1", damaged); err == nil {
+		if content, err := k.Decrypt("rack1", "manifest of lon1", damaged); err == nil {
 			t.Errorf("byte %d: %q", i, content)
 		}
-		if content, err := k.Decrypt("manifest of lon1", whole[:i]); err == nil {
+		if content, err := k.Decrypt("rack1", "manifest of lon1", whole[:i]); err == nil {
 			t.Errorf("the first %d bytes: %q", i, content)
 		}
 	}

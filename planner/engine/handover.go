@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -251,7 +252,7 @@ func (e *Engine) outcome(ctx context.Context, store *journal.Store, run journal.
 	if run.Outcome == "" {
 		return out, errors.New("the journal has no outcome of it")
 	}
-	text, err := store.Blob(ctx, run.ID, run.Outcome)
+	text, err := store.Blob(ctx, run.ID, encryption.Control, run.Outcome)
 	if err == nil {
 		out, err = decodeOutcome(text)
 	}
@@ -299,7 +300,7 @@ func (e *Engine) LastHanded(ctx context.Context, siteName, known string) (h *Han
 	if h.Outcome, err = e.outcome(ctx, store, last); err != nil {
 		return nil, fmt.Errorf("run %s: its outcome cannot be read: %w", last.ID, err)
 	}
-	text, err := store.Blob(ctx, last.ID, last.Request)
+	text, err := store.Blob(ctx, last.ID, encryption.Control, last.Request)
 	var r request
 	if err == nil {
 		err = resource.Decode(text, &r)

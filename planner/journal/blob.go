@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// Blob is a content that a run leaves for the workers of a zone, such as the manifest of a session. The database has it
-// encrypted, with a key of the zone that it does not have.
+// Blob is a content that a run leaves for the workers of a zone, such as the manifest of a session, or for who hosts
+// it. The database has it encrypted, with a key that it does not have.
 type Blob struct {
-	Zone    string // of the nodes that it is for; empty: all workers may read it
+	// Zone is that of the nodes whose workers read it, empty for nodes without one; [encryption.Control]: none of these
+	// do, but who hosts runs, and who asks for them.
+	Zone    string
 	Content []byte
 }
 
@@ -115,8 +117,8 @@ func (s *Store) Name(ctx context.Context, run string, contents ...Named) (count 
 	return count, s.failed(tx.Commit())
 }
 
-// Named returns the contents of a run that there are under names.
-func (s *Store) Named(ctx context.Context, run string, names ...string) (contents map[string][]byte, err error) {
+// Named returns the contents for a zone (see [Blob]) that a run has under names. A content for another one is an error.
+func (s *Store) Named(ctx context.Context, run, zone string, names ...string) (contents map[string][]byte, err error) {
 	var list strings.Builder
 	args := []any{run}
 	for i, name := range names {
@@ -136,7 +138,7 @@ func (s *Store) Named(ctx context.Context, run string, names ...string) (content
 		if err := rows.Scan(&name, &content); err != nil {
 			return nil, s.failed(err)
 		}
-		if contents[name], err = s.keys.Decrypt(s.bound(name), content); err != nil {
+		if contents[name], err = s.keys.Decrypt(zone, s.bound(name), content); err != nil {
 			return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, name, err)
 		}
 	}
@@ -146,9 +148,9 @@ func (s *Store) Named(ctx context.Context, run string, names ...string) (content
 // bound is what the content at an address is bound to: it cannot be put in the place of another, or of another site's.
 func (s *Store) bound(address string) string { return "blob " + s.site + " " + address }
 
-// Blob returns the content at an address of a run. It fails with [ErrNoBlob] when there is none, and with an error that
-// names the key when this process cannot decrypt it.
-func (s *Store) Blob(ctx context.Context, run, address string) ([]byte, error) {
+// Blob returns the content for a zone (see [Blob]) at an address of a run. It fails with [ErrNoBlob] when there is
+// none, and with an error that names the key when it is for another zone, or this process cannot decrypt it.
+func (s *Store) Blob(ctx context.Context, run, zone, address string) ([]byte, error) {
 	if s.schema < withBlobs {
 		return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, address, ErrNoBlob)
 	}
@@ -161,7 +163,7 @@ func (s *Store) Blob(ctx context.Context, run, address string) ([]byte, error) {
 	case err != nil:
 		return nil, s.failed(err)
 	}
-	if content, err = s.keys.Decrypt(s.bound(address), content); err != nil {
+	if content, err = s.keys.Decrypt(zone, s.bound(address), content); err != nil {
 		return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, address, err)
 	}
 	return content, nil

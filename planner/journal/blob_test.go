@@ -44,18 +44,18 @@ func TestBlobs(t *testing.T) {
 		s := openSite(t, at)
 		w := start(t, s, "run-1")
 		large := bytes.Repeat([]byte("0123456789abcdef"), blobsLimit/16/2+1)
-		blobs := []Blob{{"", []byte("for all")}, {"rack1", []byte("for rack1")}, {"rack1", nil},
-			{"rack1", []byte("for rack1")}, {"rack2", []byte("for rack1")}, {"rack1", large}, {"rack2", large}}
+		blobs := []Blob{{encryption.Control, []byte("for control")}, {"", []byte("for rack1")},
+			{"rack1", []byte("for rack1")}, {"rack1", nil}, {"rack1", []byte("for rack1")}, {"rack2", []byte("for rack1")}, {"rack1", large}, {"rack2", large}}
 		addresses := put(t, w, blobs...)
 		if again := put(t, w, blobs...); !slices.Equal(addresses, again) {
 			t.Errorf("%q, then %q", addresses, again)
 		}
-		if addresses[1] != addresses[3] || addresses[1] == addresses[4] {
+		if addresses[2] != addresses[4] || addresses[2] == addresses[5] || addresses[2] == addresses[1] {
 			t.Errorf("addresses %q: equal contents of a zone have one", addresses)
 		}
 		var n int
-		if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM blobs").Scan(&n); err != nil || n != 6 {
-			t.Errorf("%d contents, %v, want 6", n, err)
+		if err := s.db.QueryRowContext(t.Context(), "SELECT count(*) FROM blobs").Scan(&n); err != nil || n != 7 {
+			t.Errorf("%d contents, %v, want 7", n, err)
 		}
 		text, err := at.Keys.ForZone("rack1")
 		if err != nil {
@@ -67,19 +67,23 @@ func TestBlobs(t *testing.T) {
 		}
 		defer worker.Close() //nolint:errcheck // read only
 		for i, b := range blobs {
-			if got, err := s.Blob(t.Context(), "run-1", addresses[i]); err != nil || !bytes.Equal(got, b.Content) {
+			if got, err := s.Blob(t.Context(), "run-1", b.Zone, addresses[i]); err != nil || !bytes.Equal(got, b.Content) {
 				t.Errorf("content %d: %d bytes, %v", i, len(got), err)
 			}
-			got, err := worker.Blob(t.Context(), "run-1", addresses[i])
-			if b.Zone == "rack2" {
-				if err == nil || !strings.Contains(err.Error(), `of the zone "rack2": the keys here are those of the zones "rack1", ""`) {
-					t.Errorf("content %d: %v", i, err)
+			if got, err := s.Blob(t.Context(), "run-1", "rack3", addresses[i]); err == nil ||
+				!strings.Contains(err.Error(), `and must be with that of the zone "rack3"`) {
+				t.Errorf("content %d is taken for another zone: %q, %v", i, got, err)
+			}
+			got, err := worker.Blob(t.Context(), "run-1", b.Zone, addresses[i])
+			if b.Zone != "rack1" {
+				if err == nil || !strings.Contains(err.Error(), `the keys here are those of the zones "rack1".`) {
+					t.Errorf("content %d: %q, %v", i, got, err)
 				}
 			} else if err != nil || !bytes.Equal(got, b.Content) {
 				t.Errorf("content %d: %d bytes, %v", i, len(got), err)
 			}
 		}
-		if _, err := s.Blob(t.Context(), "run-2", addresses[0]); !errors.Is(err, ErrNoBlob) {
+		if _, err := s.Blob(t.Context(), "run-2", "rack1", addresses[0]); !errors.Is(err, ErrNoBlob) {
 			t.Error(err)
 		}
 		finish(t, w)
@@ -99,7 +103,7 @@ func TestBlobsWithoutTheirKey(t *testing.T) {
 		address := put(t, w, Blob{Content: []byte("x")})[0]
 		finish(t, w)
 		for _, keys := range []string{"", encryption.New()} {
-			_, err := openSite(t, withKeys(t, at, keys)).Blob(t.Context(), "run-2", address)
+			_, err := openSite(t, withKeys(t, at, keys)).Blob(t.Context(), "run-2", "", address)
 			if err == nil || !strings.Contains(err.Error(), "it is encrypted with the key") ||
 				!strings.Contains(err.Error(), encryption.Remedy) {
 				t.Error(err)
@@ -120,12 +124,12 @@ func TestBlobsStayInTheirPlace(t *testing.T) {
 			WHERE address = $2`, addresses[1], addresses[0]); err != nil {
 			t.Fatal(err)
 		}
-		if content, err := s.Blob(t.Context(), "run-1", addresses[0]); err == nil ||
+		if content, err := s.Blob(t.Context(), "run-1", "rack1", addresses[0]); err == nil ||
 			!strings.Contains(err.Error(), "in the place of another") {
 			t.Errorf("%q, %v", content, err)
 		}
 		s.site = "par1" // as if the row were in the journal of that site
-		if content, err := s.Blob(t.Context(), "run-1", addresses[1]); err == nil {
+		if content, err := s.Blob(t.Context(), "run-1", "rack1", addresses[1]); err == nil {
 			t.Errorf("%q", content)
 		}
 	})
@@ -168,10 +172,10 @@ func TestBlobsArePruned(t *testing.T) {
 		if n, err := s.Prune(t.Context(), 0); err != nil || n != 1 {
 			t.Errorf("%d runs, %v", n, err)
 		}
-		if _, err := s.Blob(t.Context(), "old", address); !errors.Is(err, ErrNoBlob) {
+		if _, err := s.Blob(t.Context(), "old", "", address); !errors.Is(err, ErrNoBlob) {
 			t.Error(err)
 		}
-		if _, err := s.Blob(t.Context(), "new", address); err != nil {
+		if _, err := s.Blob(t.Context(), "new", "", address); err != nil {
 			t.Error(err)
 		}
 		finish(t, w)

@@ -43,7 +43,7 @@ func (s *Store) FilePart(ctx context.Context, run, zone, sum string, part int) (
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.Named(ctx, run, names...)
+	found, err := s.Named(ctx, run, zone, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 )
 
 // A run that a workflow executes keeps its lease as long as the workflow runs, whichever process is at work for it and
@@ -35,7 +37,7 @@ func (s *Store) Hand(ctx context.Context, run Run, request []byte) error {
 	run, err := run.here()
 	var encrypted []byte
 	if err == nil {
-		run.Request, encrypted, err = s.encrypt(Blob{Content: request})
+		run.Request, encrypted, err = s.encrypt(Blob{encryption.Control, request})
 	}
 	if err != nil {
 		return err

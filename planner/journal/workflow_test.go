@@ -34,7 +34,7 @@ func TestLeaseOfWorkflow(t *testing.T) {
 		if err != nil || got.Status != Running || got.Workflow != handed.Workflow || got.Desired != "d" {
 			t.Errorf("the run is %+v, error %v", got, err)
 		}
-		if text, err := other.Blob(t.Context(), "run-1", got.Request); string(text) != "what is asked for" {
+		if text, err := other.Blob(t.Context(), "run-1", encryption.Control, got.Request); string(text) != "what is asked for" {
 			t.Errorf("the request is %q, error %v", text, err)
 		}
 		// What processes of the run write for each other has a name, and the first one counts.
@@ -45,7 +45,7 @@ func TestLeaseOfWorkflow(t *testing.T) {
 				t.Errorf("%v of the contents %d count, error %v, want %v", count, i, err, want)
 			}
 		}
-		found, err := s.Named(t.Context(), "run-1", "a", "b1", "c")
+		found, err := s.Named(t.Context(), "run-1", "", "a", "b1", "c")
 		if err != nil || len(found) != 2 || string(found["a"]) != "0" || string(found["b1"]) != "1" {
 			t.Errorf("the contents are %q, error %v", found, err)
 		}

@@ -66,7 +66,7 @@ func (in convergeInput) begin(ctx context.Context, store *journal.Store, session
 	if err != nil || first {
 		return at, err
 	}
-	found, err := store.Named(ctx, in.Run, begunName(session))
+	found, err := store.Named(ctx, in.Run, in.Zone, begunName(session))
 	if err == nil {
 		err = resource.Decode(found[begunName(session)], &begun)
 	}
@@ -114,9 +114,18 @@ func Converge(ctx workflow.Context, in convergeInput) (result []byte, err error)
 	var zone *Zone
 	if in.Run == "" {
 		err = workflow.ExecuteActivity(ctx, zone.Look, in).Get(ctx, &result)
-		return result, err
+	} else {
+		err = workflow.ExecuteActivity(ctx, zone.Sessions, in).Get(ctx, nil)
 	}
-	return nil, workflow.ExecuteActivity(ctx, zone.Sessions, in).Get(ctx, nil)
+	var said *temporal.ApplicationError
+	var panicked *temporal.PanicError
+	switch { // as it came, an error stays encrypted with the key of the zone, which is not taken from a workflow
+	case errors.As(err, &said):
+		err = temporal.NewNonRetryableApplicationError(said.Message(), said.Type(), nil)
+	case errors.As(err, &panicked):
+		err = temporal.NewNonRetryableApplicationError(cause(err).Error(), "panic", nil)
+	}
+	return result, err
 }
 
 // lane is the sessions of a run for the workers of a zone, in the process that hosts the run.
@@ -298,7 +307,7 @@ func (l *lane) step(ctx context.Context) (came bool, err error) {
 			return false, err
 		}
 	}
-	found, err := l.store.Named(ctx, l.in.Run, names...)
+	found, err := l.store.Named(ctx, l.in.Run, l.in.Zone, names...)
 	if err != nil {
 		return false, err
 	}
@@ -374,7 +383,7 @@ func (l *lane) send(ctx context.Context, queued []*sent) error {
 	for i, s := range queued {
 		names[i] = begunName(s.session)
 	}
-	begun, err := l.store.Named(ctx, l.in.Run, names...)
+	begun, err := l.store.Named(ctx, l.in.Run, l.in.Zone, names...)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,7 +100,7 @@ func (s Settings) queue(parts ...string) string {
 // controls are the task queues of workflows and of what plans, one for each key that can read their payloads; the first
 // is that of what these settings start.
 func (s Settings) controls() (queues []string) {
-	for _, id := range s.Keys.IDs("") {
+	for _, id := range s.Keys.IDs(encryption.Control) {
 		queues = append(queues, s.queue("control", fmt.Sprintf("v%d", Version), id))
 	}
 	return queues
@@ -116,14 +117,38 @@ func (s Settings) zones(zone string) (queues []string) {
 	return queues
 }
 
+// zoneQueue is what a task queue of zones has before the zone.
+var zoneQueue = regexp.MustCompile(fmt.Sprintf("-zone-v%d-[0-9a-f]{16}-", Version))
+
+// zoneOf returns the zone of a task queue of zones; false: it is another task queue.
+func zoneOf(queue string) (zone string, is bool) {
+	at := zoneQueue.FindStringIndex(queue)
+	if at == nil {
+		return "", false
+	}
+	return queue[at[1]:], true
+}
+
+// hosts returns the error of keys with which nobody hosts runs or asks for them, a *[SettingError].
+func (s Settings) hosts() error {
+	if s.Keys.OfZone() {
+		return wrong("encryption_key", "has keys of zones alone, and who hosts runs, or asks for them, needs the key of the "+
+			"site, from which these were made")
+	}
+	return nil
+}
+
 // here is the task queue of which all workers of all versions take, so that they can be named.
 func (s Settings) here() string { return s.queue("workers") }
 
 // identity names a worker on the server.
 func (s Settings) identity() (string, error) {
 	host, err := os.Hostname()
-	return fmt.Sprintf("worker of slipway %s on %s, process %d, with the key %s", s.Build, host, os.Getpid(),
-		strings.Join(s.Keys.IDs(""), " and ")), err
+	key := "the key " + strings.Join(s.Keys.IDs(encryption.Control), " and ")
+	if s.Keys.OfZone() {
+		key = "keys of zones alone"
+	}
+	return fmt.Sprintf("worker of slipway %s on %s, process %d, with %s", s.Build, host, os.Getpid(), key), err
 }
 
 // dial returns a client that connects when it is used.
@@ -223,6 +248,9 @@ type Client struct {
 
 // NewClient returns a client. It connects when it is used.
 func NewClient(s Settings) (*Client, error) {
+	if err := s.hosts(); err != nil {
+		return nil, err
+	}
 	c, err := s.dial()
 	return &Client{s, c}, err
 }
@@ -285,7 +313,8 @@ func (c *Client) nobody(ctx context.Context, queue string) error {
 	there := ""
 	if others, err := c.workers(ctx, c.settings.here(), enums.TASK_QUEUE_TYPE_ACTIVITY); err == nil && len(others) > 0 {
 		there = fmt.Sprintf(" This is slipway %s with the key %s. There is a %s.", c.settings.Build,
-			c.settings.Keys.IDs("")[0], resource.Text(strings.Join(others[:min(len(others), mostNamed)], ", a ")))
+			c.settings.Keys.IDs(encryption.Control)[0],
+			resource.Text(strings.Join(others[:min(len(others), mostNamed)], ", a ")))
 	}
 	return fmt.Errorf("engine.temporal: no worker executes runs of this version of slipway: nobody takes from the task "+
 		"queue %s in the namespace %q.%s Start `terraform-provider-slipway worker --control`, of this version and with the "+

@@ -131,27 +131,28 @@ func TestServerStoresCiphertext(t *testing.T) {
 	}
 }
 
-// TestPayloadsOfOthers checks that a process with another key, or with none, is refused by name, and that one with the
-// key of any zone takes part.
-func TestPayloadsOfOthers(t *testing.T) {
-	site := newKeys(t, encryption.New())
-	ofZone, err := site.ForZone("rack1")
+// ofZone returns the keys that a worker of a zone has.
+func ofZone(t *testing.T, site *encryption.Keys, zone string) *encryption.Keys {
+	t.Helper()
+	text, err := site.ForZone(zone)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newKeys(t, text)
+}
+
+// TestPayloadsOfOthers checks that a process with another key, or with none, is refused by name.
+func TestPayloadsOfOthers(t *testing.T) {
+	site := newKeys(t, encryption.New())
 	payload, err := encrypting(site).DataConverter.ToPayload("id-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got string
-	if err := encrypting(newKeys(t, ofZone)).DataConverter.FromPayload(payload, &got); err != nil || got != "id-1" {
-		t.Errorf("a worker of a zone: %q, %v", got, err)
-	}
-	for _, text := range []string{"", encryption.New()} {
-		keys := newKeys(t, text)
+	for _, keys := range []*encryption.Keys{nil, newKeys(t, encryption.New()), ofZone(t, site, "rack1"), ofZone(t, site, "")} {
 		if err := encrypting(keys).DataConverter.FromPayload(payload, &got); err == nil ||
 			!strings.Contains(err.Error(), encryption.Remedy) {
-			t.Error(err)
+			t.Errorf("%q, %v", got, err)
 		}
 	}
 	plain, err := converter.GetDefaultDataConverter().ToPayload("id-1")
@@ -165,5 +166,68 @@ func TestPayloadsOfOthers(t *testing.T) {
 	payload.Data[len(payload.Data)-1] ^= 1
 	if err := encrypting(site).DataConverter.FromPayload(payload, &got); err == nil {
 		t.Errorf("a damaged payload: %q", got)
+	}
+}
+
+// TestPayloadsOfZones checks which payloads have the key of a zone: what its workers are asked and answer, and no other.
+// What one zone answers is taken for nothing else.
+func TestPayloadsOfZones(t *testing.T) {
+	site := newKeys(t, encryption.New())
+	settings := Settings{Keys: site, Prefix: "a-zone-of-b"}
+	at := func(queue string) converter.SerializationContext {
+		return converter.ActivitySerializationContext{TaskQueue: queue}
+	}
+	contexts := map[string]converter.SerializationContext{ // by the zone, that of hosts is in clear here
+		encryption.Control: converter.WorkflowSerializationContext{WorkflowID: settings.zones("rack1")[0]},
+		"rack1":            at(settings.zones("rack1")[0]),
+		"rack-2":           at(settings.zones("rack-2")[0]),
+		"":                 at(settings.zones("")[0]),
+	}
+	hosts := map[string]converter.SerializationContext{"workflows": at(settings.control()),
+		"a host": at(settings.queue("host", "0199")), "all workers": at(settings.here())}
+	for what, context := range hosts {
+		p, err := converter.WithDataConverterSerializationContext(encrypting(site).DataConverter, context).ToPayload("id-1")
+		var got string
+		if err == nil {
+			err = encrypting(site).DataConverter.FromPayload(p, &got)
+		}
+		if err != nil || got != "id-1" {
+			t.Errorf("a payload of %s: %q, %v", what, got, err)
+		}
+	}
+	for from, context := range contexts {
+		o := encrypting(site)
+		payload, err := converter.WithDataConverterSerializationContext(o.DataConverter, context).ToPayload("id-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		failure := converter.WithFailureConverterSerializationContext(o.FailureConverter, context).ErrorToFailure(errors.New("id-1"))
+		for who, keys := range map[string]*encryption.Keys{encryption.Control: site, "rack1": ofZone(t, site, "rack1"),
+			"rack-2": ofZone(t, site, "rack-2"), "": ofZone(t, site, "")} {
+			for as, context := range contexts {
+				o := encrypting(keys)
+				var got string
+				err := converter.WithDataConverterSerializationContext(o.DataConverter, context).FromPayload(payload, &got)
+				text := converter.WithFailureConverterSerializationContext(o.FailureConverter, context).
+					FailureToError(proto.CloneOf(failure)).Error()
+				opens := as == from && (who == from || who == encryption.Control)
+				if opens != (err == nil && got == "id-1") || opens != strings.Contains(text, "id-1") {
+					t.Errorf("what is for %q, read with the key of %q as if for %q: %q, %v, %s", from, who, as, got, err, text)
+				}
+			}
+		}
+	}
+}
+
+// TestWhoAsksForRunsNeedsTheKeyOfTheSite checks that the key of a zone is refused by name.
+func TestWhoAsksForRunsNeedsTheKeyOfTheSite(t *testing.T) {
+	site := newKeys(t, encryption.New())
+	s := Settings{Address: "127.0.0.1:1", Keys: ofZone(t, site, "rack1")}
+	if _, err := NewClient(s); err == nil || !strings.Contains(err.Error(), "encryption_key: has keys of zones alone") {
+		t.Error(err)
+	}
+	s.Keys = site
+	if _, err := NewClient(s); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -34,14 +35,15 @@ type Worker struct {
 
 // checkKeys reports keys that are those of other workers.
 func (w *Worker) checkKeys() error {
-	if w.Perform != nil && w.Settings.Keys.OfZone() {
-		return wrong("encryption_key", "has keys of zones alone, and who hosts runs needs the key of the site, which the "+
-			"provider has")
+	if w.Perform != nil {
+		if err := w.Settings.hosts(); err != nil {
+			return err
+		}
 	}
 	for _, zone := range w.Zones {
 		if len(w.Settings.Keys.IDs(zone)) == 0 {
 			return wrong("encryption_key", "has no key of the zone %q; give what `terraform-provider-slipway key --zone %s` "+
-				"prints where the key of the site is set", zone, zone)
+				"prints where the key of the site is set", zone, cmp.Or(zone, `""`))
 		}
 	}
 	return nil

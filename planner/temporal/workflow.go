@@ -26,7 +26,7 @@ import (
 
 // Version is that of the workflows, and part of their names. It rises when equal events give other commands than
 // before: a run that an older version started ends with that version.
-const Version = 5
+const Version = 6
 
 // The names of the workflows and of their signals.
 var (

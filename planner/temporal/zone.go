@@ -256,7 +256,7 @@ func (s *serving) look(ctx context.Context) (came bool, err error) {
 		}
 	}
 	read := time.Now()
-	found, err := s.store.Named(ctx, s.in.Run, names...)
+	found, err := s.store.Named(ctx, s.in.Run, s.in.Zone, names...)
 	if err != nil {
 		return false, err
 	}

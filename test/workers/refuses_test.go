@@ -67,7 +67,10 @@ func TestWorkerRefuses(t *testing.T) {
 		{nil, variable("SLIPWAY_KEY", "short"), 2, "worker: SLIPWAY_KEY: key 1 of 1: must be 32 bytes in base64"},
 		{[]string{"--zone", "rack1"}, c.ofZone("rack2"), 1, `worker: SLIPWAY_KEY: has no key of the zone "rack1"; give what ` +
 			"`terraform-provider-slipway key --zone rack1` prints"},
+		{[]string{"--zone", ""}, c.ofZone("rack2"), 1, `worker: SLIPWAY_KEY: has no key of the zone ""; give what ` +
+			"`terraform-provider-slipway key --zone \"\"` prints"},
 		{[]string{"--control"}, c.ofZone("rack2"), 1, "worker: SLIPWAY_KEY: has keys of zones alone"},
+		{nil, c.ofZone(""), 1, "worker: SLIPWAY_KEY: has keys of zones alone"},
 		{nil, variable(command.JournalVariable, ""), 2, "worker: needs the journal of the provider"},
 		{nil, variable(command.JournalVariable, "postgres://u:"+secret+"@127.0.0.1:1/x"), 1,
 			"worker: SLIPWAY_JOURNAL: journal postgres://u:xxxxx@127.0.0.1:1/x"},
@@ -107,7 +110,7 @@ func TestRunRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys[key] = parsed.IDs("")[0]
+		keys[key] = parsed.IDs(encryption.Control)[0]
 	}
 	refused("no worker executes runs of this version of slipway", "This is slipway "+build+" with the key "+keys[c.key]+
 		". There is a worker of slipway "+build, "with the key "+keys[ours], "and with the same task_queue_prefix and SLIPWAY_KEY")

@@ -10,7 +10,10 @@ import (
 )
 
 // ofZone makes a worker have the key of its zone and nothing else.
-func (c *cluster) ofZone(zone string) setting {
+func (c *cluster) ofZone(zone string) setting { return variable("SLIPWAY_KEY", c.keyOf(zone)) }
+
+// keyOf returns the key of a zone, as `key --zone` prints it.
+func (c *cluster) keyOf(zone string) string {
 	c.t.Helper()
 	keys, err := encryption.Parse(c.key)
 	if err != nil {
@@ -20,7 +23,7 @@ func (c *cluster) ofZone(zone string) setting {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return variable("SLIPWAY_KEY", key)
+	return key
 }
 
 // Nodes are served by the workers of their zone, which have the key of that zone alone, and by no others. A zone without
