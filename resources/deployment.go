@@ -164,11 +164,11 @@ func (d *Deployment) Schema(ctx context.Context, _ resource.SchemaRequest, resp 
 			// It is not Sensitive: Terraform would plan an empty update of every deployment that has a state already.
 			"secrets_wo": schema.MapAttribute{
 				Optional: true, WriteOnly: true, ElementType: types.StringType,
-				MarkdownDescription: "Secrets by name, to which the content of a `file` may refer: `content = { secret = \"db_password\" }`. Write-only, for Terraform 1.11 and later: they are in no state and no plan file, and may be ephemeral. " +
+				MarkdownDescription: "Secrets by name, to which parameters of configuration may refer: `content = { secret = \"db_password\" }`; see \"Secrets\" in the guide on configuration. Write-only, for Terraform 1.11 and later: they are in no state and no plan file, and may be ephemeral. " +
 					"A change of them is no change of the plan: raise `secrets_version`.",
 				Validators: []validator.Map{mapvalidator.AlsoRequires(path.MatchRoot("secrets_version"))},
 			},
-			"secrets_version": number("Version of `secrets_wo`. Files that refer to a secret are written again when it changes.", int64validator.AtLeast(1)),
+			"secrets_version": number("Version of `secrets_wo`. What refers to a secret is applied again when it changes.", int64validator.AtLeast(1)),
 			"timeouts":        timeoutsAttribute(ctx),
 			"protect":         protectAttribute(),
 			"limit": object("What the plan covers, like `--limit` of Ansible: these nodes, and all nodes of these groups. Everything else stays as it is, also drift and nodes that left, until a plan covers it. "+

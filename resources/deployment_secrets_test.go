@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,10 +24,10 @@ import (
 // Secrets of the tests (see [encryptiontest.Form]).
 const secretOne, secretTwo = "a\"<correct-horse-battery-1>&b", "a\"<staple-quorum-verdant-2>&b"
 
-// secretsIn returns an error for the first file below a folder that has a secret; of those in its own file, none.
-func secretsIn(dir, own string, secrets ...string) error {
+// secretsIn returns an error for the first file below a folder that has a secret; of those in its own files, none.
+func secretsIn(dir string, own []string, secrets ...string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || path == own {
+		if err != nil || !d.Type().IsRegular() || slices.Contains(own, path) {
 			return err
 		}
 		content, err := os.ReadFile(path)
@@ -39,8 +40,8 @@ func secretsIn(dir, own string, secrets ...string) error {
 	})
 }
 
-// nowhereBut is a check that neither state nor anything in the folders of the test, but for one file, has a secret.
-func (s *sandbox) nowhereBut(file string, secrets ...string) resource.TestCheckFunc {
+// nowhereBut is a check that neither state nor anything in the folders of the test, but for some files, has a secret.
+func (s *sandbox) nowhereBut(files []string, secrets ...string) resource.TestCheckFunc {
 	return func(state *terraform.State) error {
 		raw, err := json.Marshal(state)
 		for _, secret := range secrets {
@@ -48,7 +49,7 @@ func (s *sandbox) nowhereBut(file string, secrets ...string) resource.TestCheckF
 				return fmt.Errorf("the state has a secret (%s)", form)
 			}
 		}
-		return errors.Join(err, secretsIn(s.dir, file, secrets...))
+		return errors.Join(err, secretsIn(s.dir, files, secrets...))
 	}
 }
 
@@ -78,6 +79,31 @@ func arguments() (stop func() []byte) {
 	return func() []byte { close(end); return <-done }
 }
 
+// secretly are resources with the secret db_password in parameters of several types.
+const secretly = `{
+  file         = { "/etc/db" = { content = { secret = "db_password" }, mode = "0600" } }
+  file_line    = { line = { path = "/etc/line", line = { template = "password=$${secrets.db_password}" } } }
+  ini_setting  = { ini = { path = "/etc/ini", section = "db", setting = "password", value = { secret = "db_password" } } }
+  systemd_unit = { "app.service" = { content = { template = "[Service]\nEnvironment=P=$${secrets.db_password}\n" } } }
+  cron         = { job = { command = "/bin/true", environment = ["A=1", { template = "P=$${secrets.db_password}" }] } }
+}`
+
+// secretFiles are the files of secretly on a node, with what the node has of the secret in each.
+func (s *sandbox) secretFiles(secret string) (files []string, missing error) {
+	for name, want := range map[string]string{"etc/db": secret, "etc/line": "password=" + secret + "\n", "etc/ini": "[db]\npassword = " + secret + "\n",
+		"etc/systemd/system/app.service": "[Service]\nEnvironment=P=" + secret + "\n", "var/spool/cron/crontabs/root": "\nP=" + secret + "\n"} {
+		files = append(files, s.path("a", name))
+		if secret == "" {
+			continue
+		}
+		info, err := os.Stat(s.path("a", name))
+		if err != nil || !strings.Contains(s.content("a", name), want) || info.Mode().Perm() != 0o600 {
+			missing = errors.Join(missing, err, fmt.Errorf("%s has %q, %v", name, s.content("a", name), info.Mode()))
+		}
+	}
+	return files, missing
+}
+
 // What Terraform stores, prints and logs, plan files, journal, ledger, report and arguments of processes have no secret,
 // which is an ephemeral value.
 func TestTextSecretNowhere(t *testing.T) {
@@ -92,12 +118,11 @@ variable "number" { type = number }
 resource "slipway_service" "svc" {
   name          = "svc"
   selectors     = []
-  configuration = { file = { "/etc/db" = { content = { secret = "db_password" }, mode = "0600" } } }
+  configuration = `+secretly+`
 }
 `, "secrets_wo = { db_password = var.password }\n  secrets_version = var.number\n"))
 	t.Setenv("TF_LOG", "TRACE")
 	t.Setenv("TF_LOG_PATH", filepath.Join(c.dir, "trace.log"))
-	file := s.path("a", "etc/db")
 	stop := arguments()
 	for version, secret := range []string{secretOne, secretTwo} {
 		t.Setenv("TF_VAR_password", secret)
@@ -108,10 +133,8 @@ resource "slipway_service" "svc" {
 		for _, format := range []string{"table", "json", "html", "markdown", "junit"} {
 			c.write("printed.report."+format, s.companion(0, "report", "--output", format))
 		}
-		if got := s.content("a", "etc/db"); got != secret {
-			t.Fatalf("the file is %q", got)
-		}
-		if err := errors.Join(secretsIn(s.dir, file, secretOne, secretTwo), secretsIn(c.dir, "", secretOne, secretTwo)); err != nil {
+		files, err := s.secretFiles(secret)
+		if err := errors.Join(err, secretsIn(s.dir, files, secretOne, secretTwo), secretsIn(c.dir, nil, secretOne, secretTwo)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -136,30 +159,38 @@ func TestSecretsReachNodesOnly(t *testing.T) {
 resource "slipway_service" "svc" {
   name          = "svc"
   selectors     = []
-  configuration = { file = { "/etc/db" = { content = { secret = "db_password" }, mode = "0600" } } }
+  configuration = `+secretly+`
 }
 `, fmt.Sprintf("secrets_wo = { db_password = %q }\n  secrets_version = %d\n", secret, version))
 	}
 	one, two := secretOne, secretTwo
-	file := s.path("a", "etc/db")
+	has := func(secret string) resource.TestCheckFunc {
+		return func(state *terraform.State) error {
+			files, err := s.secretFiles(secret)
+			return errors.Join(err, s.nowhereBut(files, one, two)(state))
+		}
+	}
 	resource.UnitTest(t, resource.TestCase{
 		ProtoV6ProviderFactories: factories(),
 		TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_11_0)},
 		Steps: []resource.TestStep{
 			{Config: strings.Replace(config(one, 1), `secret = "db_password"`, `secret = "db_pasword"`, 1), PlanOnly: true,
 				ExpectError: wrapped(`refers to the secret "db_pasword", which secrets_wo does not have; did you mean "db_password"`)},
-			{Config: strings.Replace(config(one, 1), "{ file =", `{ file_line = { x = { path = "/etc/x", line = { secret = "db_password" } } }, file =`, 1), PlanOnly: true,
-				ExpectError: wrapped(`line must not be a secret; only the content of a file can be one`)},
+			{Config: strings.Replace(config(one, 1), "command = ", `minute = { secret = "db_password" }, command = `, 1), PlanOnly: true,
+				ExpectError: wrapped(`minute: takes no secret of the deployment, which others could read there; of the type cron, what takes one is environment; else write it into the content of a file with mode "0600"`)},
+			{Config: strings.Replace(config(one, 1), "P=$${secrets.db_password}", "P=$${upper(secrets.db_password)}", 1), PlanOnly: true,
+				ExpectError: wrapped("a secret can only stand by itself")},
 			{Config: strings.Replace(config(one, 1), `{ secret = "db_password" }`, `"⟦secret:db_password@1⟧"`, 1), PlanOnly: true,
 				ExpectError: wrapped(`content: contains a text that stands for a secret; write`)},
-			{Config: config(one, 1), ConfigStateChecks: []statecheck.StateCheck{status("deployed")},
-				Check: resource.ComposeTestCheckFunc(s.has("a", "etc/db", one), s.nowhereBut(file, one))},
+			{Config: config(one, 1), ConfigStateChecks: []statecheck.StateCheck{status("deployed")}, Check: has(one)},
 			{Config: config(two, 1), ConfigPlanChecks: nothingPlanned()},
-			{Config: config(two, 2), ConfigPlanChecks: planned(plancheck.ResourceActionUpdate),
-				Check: resource.ComposeTestCheckFunc(s.has("a", "etc/db", two), s.nowhereBut(file, one, two))},
+			{Config: config(two, 2), ConfigPlanChecks: planned(plancheck.ResourceActionUpdate), Check: has(two)},
 			{PreConfig: func() { s.write("a", "etc/db", "drifted") }, Config: config(two, 2),
-				ConfigPlanChecks: planned(plancheck.ResourceActionUpdate),
-				Check:            resource.ComposeTestCheckFunc(s.has("a", "etc/db", two), s.nowhereBut(file, one, two))},
+				ConfigPlanChecks: planned(plancheck.ResourceActionUpdate), Check: has(two)},
+			{PreConfig: func() { s.write("a", "etc/line", "password=drifted\n") }, Config: config(two, 2),
+				ConfigPlanChecks: planned(plancheck.ResourceActionUpdate), Check: has(two)},
+			{PreConfig: func() { s.write("a", "var/spool/cron/crontabs/root", "") }, Config: config(two, 2),
+				ConfigPlanChecks: planned(plancheck.ResourceActionUpdate), Check: has(two)},
 			{Config: config(two, 2), ConfigPlanChecks: nothingPlanned()},
 		},
 	})

@@ -30,14 +30,17 @@ variable "ephemeral" {
 resource "slipway_service" "svc" {
   name          = "svc"
   selectors     = []
-  configuration = { file = {
-    "/etc/marked"    = { content = var.marked, mode = "0600" }
-    "/etc/ephemeral" = { content = { secret = "one" }, mode = "0600" }
-  } }
+  configuration = {
+    file = {
+      "/etc/marked"    = { content = var.marked, mode = "0600" }
+      "/etc/ephemeral" = { content = { secret = "one" }, mode = "0600" }
+    }
+    file_line = { line = { path = "/etc/line", line = { template = "password=$${secrets.one}" } } }
+  }
 }
 `, "secrets_wo = { one = var.ephemeral }\n  secrets_version = 1\n"), ""))
 	c.apply()
-	for name, want := range map[string]string{"etc/marked": secretOne, "etc/ephemeral": secretTwo} {
+	for name, want := range map[string]string{"etc/marked": secretOne, "etc/ephemeral": secretTwo, "etc/line": "password=" + secretTwo + "\n"} {
 		if got := s.content("a", name); got != want {
 			t.Fatalf("%s is %q", name, got)
 		}

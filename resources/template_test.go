@@ -203,7 +203,7 @@ resource "slipway_service" "db" {
 		if got := s.content("a", "etc/db"); got != want {
 			t.Errorf("the file is %q, want %q", got, want)
 		}
-		if err := errors.Join(secretsIn(s.dir, s.path("a", "etc/db"), secretOne), secretsIn(c.dir, "", secretOne)); err != nil {
+		if err := errors.Join(secretsIn(s.dir, []string{s.path("a", "etc/db")}, secretOne), secretsIn(c.dir, nil, secretOne)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -18,12 +18,16 @@ import (
 // operation is one item of a manifest on its way through a session.
 type operation struct {
 	Item
-	id     resource.ID
-	typ    types.Type         // nil when the type is not known
-	given  *resource.Resource // the resource as it came, where it may have been completed with what returns
-	wrong  error
-	object string // what it looks after (Named)
-	aim    string
+	id    resource.ID
+	typ   types.Type         // nil when the type is not known
+	given *resource.Resource // the resource as it came, where it may have been completed with what returns
+	named *resource.Resource // the resource with references to secrets, nil where it has none
+	// contents are those of the secrets that it refers to; unseen says that the controller did not send them.
+	contents []string
+	unseen   bool
+	wrong    error
+	object   string // what it looks after (Named)
+	aim      string
 	// resolved is the object under its one name at the start of the session.
 	resolved object
 	// follows is the one that looked after the object until now, and is about to leave it.
@@ -69,6 +73,9 @@ func (x *session) plan() []*operation {
 // validate returns why a resource cannot be handled on this node, and brings it into its one form.
 func (x *session) validate(j *operation) error {
 	declared := j.typ.Schema()
+	if err := x.resolveSecrets(j, declared); err != nil {
+		return err
+	}
 	if wrong := declared.Validate(j.Resource); len(wrong) > 0 {
 		texts := make([]string, len(wrong))
 		for i, e := range wrong {
@@ -77,14 +84,18 @@ func (x *session) validate(j *operation) error {
 		return errors.New(strings.Join(texts, "; "))
 	}
 	j.Resource = declared.Normalize(j.Resource)
+	named := j.Resource
+	if j.named != nil {
+		named = *j.named // what identifies it has no secret
+	}
 	if j.Digest == "" {
-		j.Digest = resource.Digest(j.Resource)
+		j.Digest = resource.Digest(named)
 	}
 	if err := x.differsFromOthers(j); err != nil {
 		return err
 	}
 	if declared.Target != nil {
-		j.object, j.aim = declared.Target(j.Resource)
+		j.object, j.aim = declared.Target(named)
 	}
 	if declared.NeedsMachine && !x.sys.Machine() {
 		return fmt.Errorf("type %q needs a whole machine: %w", j.Type, system.ErrSandbox)
@@ -168,6 +179,9 @@ func (j *operation) secrets() (values []string) {
 			values = append(values, c.Words...)
 		}
 		values = append(values, slices.Collect(maps.Values(j.Parameters.StringMap(p.Name)))...)
+	}
+	for _, content := range j.contents { // part of a text, or printed a line at a time
+		values = append(append(values, content), strings.Split(content, "\n")...)
 	}
 	for _, v := range slices.Clone(values) { // errors write them in quotes, too
 		if quoted := strconv.Quote(v); quoted != `"`+v+`"` {

@@ -65,6 +65,9 @@ type Manifest struct {
 	// Items are in the order in which they are handled, except that removals which require nothing trade places among each
 	// other, so that what was applied last goes first.
 	Items []Item `json:"items,omitempty"`
+	// Secrets has the contents of the secrets of the deployment to which items refer, by name@version. A check may lack
+	// them: the node then compares with what it recorded.
+	Secrets map[string]string `json:"secrets,omitempty"`
 	// Begins names all actions that the run is to carry out on the node, now or in later sessions. Those that the ledger
 	// calls done, by an earlier run, are begun from now on, in one write before anything else: when the run never comes to
 	// one of them, the next plan does. Prepare and Apply only.
@@ -125,23 +128,12 @@ type Item struct {
 	// RefreshOnly items are in the manifest because another item notifies them: they are not checked or applied, only
 	// refreshed when notified.
 	RefreshOnly bool `json:"refresh_only,omitempty"`
-	// Secrets says whether the parameters have secrets of the deployment, and in which form.
-	Secrets Secrets `json:"secrets,omitempty"`
 	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result says that it
 	// failed.
 	Tolerate bool          `json:"tolerate,omitempty"`
 	Requires []resource.ID `json:"requires,omitempty"` // skipped when one of these failed or was skipped
 	Notifies []resource.ID `json:"notifies,omitempty"` // refreshed when this one changed
 }
-
-// Secrets is the form in which the parameters of an item have secrets of the deployment; empty: there are none.
-type Secrets string
-
-// The forms of secrets.
-const (
-	Resolved   Secrets = "resolved"   // the content itself
-	Referenced Secrets = "referenced" // names and versions, because the controller does not have the content: checks only
-)
 
 // Status is the outcome of one item.
 type Status string

@@ -82,6 +82,10 @@ func (x *session) protect(ctx context.Context, j *operation) error {
 		g.Resources = append(g.Resources, j.id)
 	}
 	if _, revives := j.typ.(types.Reviver); !revives && len(x.owed(j)) > 0 {
+		if j.named != nil {
+			return errors.New("not begun: guard: it runs again when what notified it is put back, and its secrets are not " +
+				"kept for that; have it read them from a file, which a resource of its own writes")
+		}
 		g.Refreshed = append(g.Refreshed, j.Resource)
 	}
 	if err := g.write(x.sys.System); err != nil {

@@ -207,6 +207,27 @@ func TestGuardPutsBackAtOnce(t *testing.T) {
 	g.wantFirst("exec[load] failed")
 }
 
+// TestGuardOfACommandWithASecret: what would run again when the change is put back has no secret by then, so all is put
+// back at once, and guard.json never has one.
+func TestGuardOfACommandWithASecret(t *testing.T) {
+	g := newGuarded(t)
+	g.settled()
+	items := g.fw("two")
+	items[2].Parameters["environment"] = []any{"PW=⟦secret:s@1⟧"}
+	inner := g.Commands
+	g.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
+		if g.there(guardPath) && strings.Contains(g.get(guardPath), secretOneText) {
+			t.Errorf("guard.json is %s", g.get(guardPath))
+		}
+		return inner(ctx, c)
+	}
+	results, _ := g.guardedSession(Manifest{Mode: Apply, Items: items, Secrets: map[string]string{"s@1": secretOneText}})
+	g.wantStatuses(results, "file[/etc/fw] failed", "file[/etc/later] skipped", "exec[load] failed")
+	if want := "its secrets are not kept for that; have it read them from a file"; !strings.Contains(results[2].Message, want) {
+		t.Errorf("the message is %q, want %q", results[2].Message, want)
+	}
+}
+
 // TestGuardThatIsLeft: the next session of the site puts back what nobody confirmed, one of another site waits.
 func TestGuardThatIsLeft(t *testing.T) {
 	for name, run := range map[string]string{"same run": "run-2", "other run": "run-3"} {

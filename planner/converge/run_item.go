@@ -74,8 +74,8 @@ func (x *session) examineState(ctx context.Context, j *operation) {
 		j.fail(err)
 		return
 	}
-	if j.Secrets == Referenced {
-		known, err := x.compareSecret(j)
+	if j.unseen {
+		known, err := x.observe(ctx, j)
 		if err != nil {
 			j.fail(err)
 			return
@@ -218,7 +218,7 @@ func (x *session) recordApplied(ctx context.Context, j *operation, e *ledger.Ent
 	e.Digest, e.Run, e.Object, e.Guard, e.Wants = j.Digest, x.manifest.Run, j.object, j.Guard(), j.wants()
 	x.find(ctx, j, e)
 	var err error
-	if e.HMAC, err = x.secretMAC(j); err != nil {
+	if e.MACs, err = x.secretMACs(j); err != nil {
 		return err
 	}
 	x.ledger.Change(ledger.Record{Entry: e})
@@ -276,7 +276,7 @@ func (x *session) record(ctx context.Context, j *operation, digest string) error
 		if digest != "" {
 			x.find(ctx, j, e)
 			var err error
-			if e.HMAC, err = x.secretMAC(j); err != nil {
+			if e.MACs, err = x.secretMACs(j); err != nil {
 				return err
 			}
 		}

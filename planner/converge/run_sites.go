@@ -40,8 +40,8 @@ func (x *session) differsFromOthers(j *operation) error {
 
 // hasSecretOf reports whether an entry of another site has the content that a secret gives, as far as both are known.
 func (x *session) hasSecretOf(j *operation, e *ledger.Entry) (bool, error) {
-	mac, err := x.secretMAC(j)
-	return mac == "" || e.HMAC == "" || e.Digest == "" || mac == e.HMAC, err
+	macs, err := x.secretMACs(j)
+	return len(macs) == 0 || len(e.MACs) == 0 || e.Digest == "" || maps.Equal(macs, e.MACs), err
 }
 
 // sharedBefore returns what was there before another site applied the resource; shared is false when none did.
@@ -117,7 +117,7 @@ func (j *operation) wants() map[string]string {
 		plain := fmt.Sprint(value) + text
 		repeats := slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(plain, secret) })
 		switch {
-		case name != resource.Sensitive && (j.Secrets != "" || j.secret(name)) || repeats:
+		case name != resource.Sensitive && (j.named != nil || j.secret(name)) || repeats:
 			text = types.Hidden
 		case len(text) > wantLimit:
 			if plain, ok := value.(string); ok {

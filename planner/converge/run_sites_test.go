@@ -152,22 +152,19 @@ func TestSitesThatContradict(t *testing.T) {
 
 // TestSitesWithSecretsOfOneName: a secret of the same name and version in two sites need not be the same.
 func TestSitesWithSecretsOfOneName(t *testing.T) {
-	with := func(content string) []Item {
-		i := item("file[/f]", "content", content, "sensitive", true)
-		i.Digest, i.Secrets = "name and version", Resolved
-		return []Item{i}
+	items := []Item{item("file[/f]", "content", "⟦secret:password@1⟧")}
+	with := func(content string) Manifest {
+		return Manifest{Mode: Apply, Items: items, Secrets: map[string]string{"password@1": content}}
 	}
 	b := nodeOf(t, nil)
-	b.wantAll("first", Changed, b.of("one", Manifest{Mode: Apply, Items: with("password1")}))
-	if r := b.of("two", Manifest{Mode: Apply, Items: with("password2")})[0]; r.Status != Failed ||
+	b.wantAll("first", Changed, b.of("one", with("password1")))
+	if r := b.of("two", with("password2"))[0]; r.Status != Failed ||
 		!strings.Contains(r.Message, "another content of its secrets") || strings.Contains(r.Message, "password") {
 		t.Errorf("%s: %s", r.Status, r.Message)
 	}
-	b.wantAll("the same one", Unchanged, b.of("two", Manifest{Mode: Apply, Items: with("password1")}))
-	referenced := with("secret password")
-	referenced[0].Secrets = Referenced
+	b.wantAll("the same one", Unchanged, b.of("two", with("password1")))
 	for _, site := range []string{"one", "two"} {
-		b.wantAll(site, Unchanged, b.of(site, Manifest{Mode: Check, Items: referenced}))
+		b.wantAll(site, Unchanged, b.of(site, Manifest{Mode: Check, Items: items}))
 	}
 }
 

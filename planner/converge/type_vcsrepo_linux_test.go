@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -402,5 +403,70 @@ func TestVcsrepoSources(t *testing.T) {
 		if errs := types.All["vcsrepo"].Schema().Validate(r); (len(errs) == 0) != valid {
 			t.Errorf("%q: %v", revision, errs)
 		}
+	}
+}
+
+// A password for the server is in the environment of git, and nowhere else; another server does not get it.
+func TestVcsrepoLogsIn(t *testing.T) {
+	b := newGitNode(t)
+	b.git("/git/app", "update-server-info")
+	var others []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		others = append(others, r.Header.Get("Authorization"))
+		w.Header().Set("WWW-Authenticate", "Basic realm=x")
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer other.Close()
+	files := http.FileServer(http.Dir(b.real("/git/app/.git")))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "ann" || password != secretOneText {
+			w.Header().Set("WWW-Authenticate", "Basic realm=x")
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	session := func(mode Mode, source, password string, more ...any) Result {
+		i := item("vcsrepo[clone]", append(more, "path", b.dir+"/srv/app", "source", source, "basic_auth_username", "ann", "basic_auth_password", secretMark)...)
+		var secrets map[string]string
+		if password != "" {
+			secrets = map[string]string{"s@1": password}
+		}
+		return b.of("one", Manifest{Mode: mode, Items: []Item{i}, Secrets: secrets})[0]
+	}
+	if r := session(Apply, server.URL+"/", "another password"); r.Status != Failed || strings.Contains(r.Message, "another password") {
+		t.Errorf("with another password: %s: %s", r.Status, r.Message)
+	}
+	if r := session(Apply, server.URL+"/", secretOneText, "ensure", "latest"); r.Status != Changed {
+		t.Fatalf("%s: %s", r.Status, r.Message)
+	}
+	if got := b.get("/srv/app/dir/b.txt"); got != "two\n" {
+		t.Errorf("the file is %q", got)
+	}
+	if r := session(Check, server.URL+"/", "", "ensure", "latest"); r.Status != Unchanged {
+		t.Errorf("without the password: %s: %s", r.Status, r.Message)
+	}
+	for _, c := range b.ran {
+		if strings.Contains(strings.Join(c.Argv, " "), secretOneText) {
+			t.Errorf("arguments: %q", c.Argv)
+		}
+	}
+	for file, content := range b.tree() {
+		if strings.Contains(content, secretOneText) {
+			t.Errorf("%s has the password", file)
+		}
+	}
+	b.git("/srv/app", "remote", "set-url", "origin", other.URL)
+	g := system.Command{}
+	for _, c := range b.ran {
+		if strings.Contains(strings.Join(c.Argv, " "), " clone ") {
+			g = c
+		}
+	}
+	at := slices.Index(g.Argv, "clone")
+	g.Argv = append(slices.Clone(g.Argv[:at]), "ls-remote", other.URL)
+	if out, err := b.Execute(t.Context(), g); err != nil || out.Status == 0 || len(others) == 0 || strings.Join(others, "") != "" {
+		t.Errorf("the other server got %q; %v %d %s", others, err, out.Status, out.Combined)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
-	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -21,20 +20,13 @@ type Secrets struct {
 	Content map[string]string
 }
 
-// Missing returns an error for each secret to which the configuration of a site refers and that has no name here, or in
-// a parameter that takes none.
+// Missing returns an error for each secret to which the configuration of a site refers and that has no name here.
 func (s Secrets) Missing(of site.Site) (errs Messages) {
 	look := func(what, name string, c resource.Configuration) {
 		for typ, titles := range c {
 			for title, p := range titles {
-				for parameter, value := range p {
-					if (typ != "file" || parameter != "content" && parameter != schema.Template) && len(resource.Parameters{parameter: value}.Secrets()) > 0 {
-						errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A parameter takes no secret",
-							Detail: fmt.Sprintf("%s %q: %s: %s must not be a secret; only the content of a file can be one", what,
-								name, resource.MakeID(typ, title), parameter)})
-					}
-				}
 				for _, secret := range p.Secrets() {
+					secret, _, _ = strings.Cut(secret, "@")
 					if _, ok := s.Content[secret]; !ok {
 						errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A secret is missing",
 							Detail: fmt.Sprintf("%s %q: %s refers to the secret %q, which secrets_wo does not have%s", what, name,
@@ -54,32 +46,38 @@ func (s Secrets) Missing(of site.Site) (errs Messages) {
 	return errs
 }
 
-// secretive is an executor that puts the content of secrets into manifests.
+// secretive is an executor that sends nodes the contents of the secrets that their items refer to.
 type secretive struct {
 	rollout.Executor
 	secrets Secrets
 }
 
-// Converge resolves what the items refer to. Nothing is sent when a secret is missing; a check that has none at all
-// sends the references, and the node compares with what it recorded.
+// Converge sends what the items refer to beside them. Nothing is sent when a secret is missing; a check that has none
+// at all sends none, and the node compares with what it recorded.
 func (e secretive) Converge(ctx context.Context, node site.Node, m converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
-	items := slices.Clone(m.Items)
-	for i, item := range items {
-		if item.Remove || len(item.Parameters.Secrets()) == 0 {
+	if !e.secrets.Known && m.Mode == converge.Check {
+		return e.Executor.Converge(ctx, node, m, each)
+	}
+	contents := map[string]string{}
+	for _, item := range m.Items {
+		if item.Remove {
 			continue
 		}
-		if items[i].Secrets = converge.Referenced; !e.secrets.Known && m.Mode == converge.Check {
-			continue
+		var missing []string
+		for _, secret := range item.Parameters.Secrets() {
+			name, version, _ := strings.Cut(secret, "@")
+			content, ok := e.secrets.Content[name]
+			if contents[secret] = content; !ok || version != e.secrets.Version {
+				missing = append(missing, secret)
+			}
 		}
-		resolved, missing := item.Parameters.Resolve(e.secrets.Version, e.secrets.Content)
 		if len(missing) > 0 {
 			return converge.Summary{}, &converge.SessionError{Code: converge.CodeSecret, Message: fmt.Sprintf(
 				"%s needs the secret %s, which secrets_wo does not have; add it, or change the version", item.ID(),
 				strings.Join(missing, ", "))}
 		}
-		items[i].Parameters, items[i].Secrets = resolved, converge.Resolved
 	}
-	m.Items = items
+	m.Secrets = contents
 	return e.Executor.Converge(ctx, node, m, each)
 }

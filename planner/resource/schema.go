@@ -52,7 +52,10 @@ type Parameter struct {
 	Text        bool     // Bool: a text is a value, too, which Check sees
 	Commands    bool     // StringList: elements are lines for the shell or lists of words, which Check gets one by one
 	Shell       bool     // String, StringList: a text is a line for a shell; so is a list of one, without Commands
-	Unused      bool     // accepted because manifests of Puppet have it, and changes nothing: no digest includes it
+	// Secret says that a secret of the deployment may be in a text of it: no other user of the node gets to see it there,
+	// neither in an argument list nor in a file. Default: false, one is refused. String, StringList.
+	Secret bool
+	Unused bool // accepted because manifests of Puppet have it, and changes nothing: no digest includes it
 	// Same are other ways to write one of Values, by the text that is written; optional. String only.
 	Same map[string]string
 	// Instead returns what to write, as a string, in place of a number or bool, empty where nothing can be offered;

@@ -1,94 +1,148 @@
 package resource
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// A secret of a deployment stands in a parameter as a text that names it, `⟦secret:name@version⟧`, everywhere but in
-// the manifest that a node gets. So plans, digests, journals and ledgers name it and never have its content.
+// A secret of a deployment stands in a parameter as a text that names it, `⟦secret:name@version⟧`, everywhere but on
+// the node that gets its content with the manifest. So plans, digests, journals and ledgers name it and never have its
+// content.
 
 var secretName = regexp.MustCompile(`⟦secret:([A-Za-z_][A-Za-z0-9_.-]{0,127})(?:@(-?[0-9]+))?⟧`)
+
+// secretStart begins each text that stands for a secret.
+const secretStart = "⟦secret:"
 
 // SecretReference returns the text that stands for a secret, whose version is not known yet; ok is false when value is
 // not `{secret = "name"}`.
 func SecretReference(value any) (text string, ok bool) {
 	m, is := value.(map[string]any)
 	name, named := m["secret"].(string)
-	if text = "⟦secret:" + name + "⟧"; !is || len(m) != 1 || !named || secretName.FindString(text) != text {
+	if text = secretStart + name + "⟧"; !is || len(m) != 1 || !named || secretName.FindString(text) != text {
 		return "", false
 	}
 	return text, true
 }
 
 // SecretIn reports whether a text contains one that stands for a secret: nobody may write it.
-func SecretIn(text string) bool { return secretName.MatchString(text) }
+func SecretIn(text string) bool {
+	return strings.Contains(text, secretStart) && secretName.MatchString(text)
+}
 
-// Secrets returns the names of the secrets that the parameters refer to, sorted, each once.
+// secretIn reports whether a text in a value contains one that stands for a secret.
+func secretIn(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return SecretIn(v)
+	case []any:
+		return slices.ContainsFunc(v, secretIn)
+	case map[string]any:
+		for _, e := range v {
+			if secretIn(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Secrets returns the secrets that the parameters refer to, as `name@version`, as `name` while the version is not
+// known, sorted, each once.
 func (p Parameters) Secrets() []string {
-	names := map[string]bool{}
-	replaceTexts(map[string]any(p), func(text string) string {
-		for _, found := range secretName.FindAllStringSubmatch(text, -1) {
-			names[found[1]] = true
+	var found []string
+	p.ReplaceSecrets(func(_, _, text string) string {
+		for _, m := range secretName.FindAllString(text, -1) {
+			found = append(found, secretOf(m))
 		}
 		return text
 	})
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// secretOf returns the secret for which a text stands.
+func secretOf(reference string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(reference, secretStart), "⟧")
 }
 
 // WithSecretsVersion returns the parameters with references to secrets that name their version.
 func (p Parameters) WithSecretsVersion(version string) Parameters {
-	return p.replaceSecrets(func(_, name, _ string) string { return "⟦secret:" + name + "@" + version + "⟧" })
+	return p.ReplaceSecrets(func(_, _, text string) string {
+		return secretName.ReplaceAllString(text, secretStart+"$1@"+version+"⟧")
+	})
 }
 
-// Resolve returns the parameters with the content of secrets in place of their references, and sensitive. missing are
-// the references, as `name@version`, whose content is not there.
-func (p Parameters) Resolve(version string, secrets map[string]string) (resolved Parameters, missing []string) {
-	resolved = p.replaceSecrets(func(reference, name, of string) string {
-		content, ok := secrets[name]
-		if !ok || of != version {
-			missing = append(missing, name+"@"+of)
-			return reference
-		}
-		return content
+// Resolve returns the parameters with the contents of secrets, by `name@version`, in place of their references, and
+// sensitive. missing are those that contents does not have: their references stay.
+func (p Parameters) Resolve(contents map[string]string) (resolved Parameters, missing []string) {
+	resolved = p.ReplaceSecrets(func(_, _, text string) string {
+		return secretName.ReplaceAllStringFunc(text, func(reference string) string {
+			content, ok := contents[secretOf(reference)]
+			if !ok {
+				missing = append(missing, secretOf(reference))
+				return reference
+			}
+			return content
+		})
 	})
+	resolved = maps.Clone(resolved)
 	resolved[Sensitive] = true
 	slices.Sort(missing)
 	return resolved, slices.Compact(missing)
 }
 
-func (p Parameters) replaceSecrets(by func(reference, name, version string) string) Parameters {
-	out, _ := replaceTexts(map[string]any(p), func(text string) string {
-		if !strings.Contains(text, "⟦secret:") {
-			return text
-		}
-		return secretName.ReplaceAllStringFunc(text, func(reference string) string {
-			parts := secretName.FindStringSubmatch(reference)
-			return by(reference, parts[1], parts[2])
-		})
-	}).(map[string]any)
+// ReplaceSecrets returns the parameters with what by returns in place of each text that refers to a secret; p itself
+// where none does. at says where in the parameter the text is: environment[0].
+func (p Parameters) ReplaceSecrets(by func(parameter, at, text string) string) Parameters {
+	if !secretIn(map[string]any(p)) {
+		return p
+	}
+	out := maps.Clone(p)
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		out[name] = replaceSecrets(p[name], name, func(at, text string) string { return by(name, at, text) })
+	}
 	return out
 }
 
-// replaceTexts copies a value with other texts.
-func replaceTexts(value any, by func(string) string) any {
+// replaceSecrets copies a value with other texts in place of those that refer to secrets.
+func replaceSecrets(value any, at string, by func(at, text string) string) any {
 	switch v := value.(type) {
 	case string:
-		return by(v)
+		if SecretIn(v) {
+			return by(at, v)
+		}
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = replaceTexts(e, by)
+			out[i] = replaceSecrets(e, fmt.Sprintf("%s[%d]", at, i), by)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
-		for k, e := range v {
-			out[k] = replaceTexts(e, by)
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			out[k] = replaceSecrets(v[k], fmt.Sprintf("%s[%q]", at, k), by)
 		}
 		return out
 	}
 	return value
+}
+
+// noSecret says why a parameter is refused that has a secret, and what to write instead.
+func (s Schema) noSecret() string {
+	var take []string
+	for i := range s.Parameters {
+		if s.Parameters[i].Secret {
+			take = append(take, s.Parameters[i].Name)
+		}
+	}
+	const file = "the content of a file with mode \"0600\", and name that file"
+	if len(take) == 0 {
+		return "takes no secret of the deployment, which others could read there; write it into " + file
+	}
+	return fmt.Sprintf("takes no secret of the deployment, which others could read there; of the type %s, what takes one "+
+		"is %s; else write it into %s", s.Type, strings.Join(take, ", "), file)
 }

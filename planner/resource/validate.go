@@ -48,13 +48,19 @@ func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
 			whole = false
 			continue
 		}
+		named := secretIn(written)
+		if named && !p.Secret {
+			errs = append(errs, invalid.Error{Attribute: name, Message: s.noSecret()})
+			whole = false
+			continue
+		}
 		if s.Template != nil && !IsMetaparameter(name) && len(TemplatesIn(written)) > 0 {
 			errs = append(errs, s.templates(p, written)...)
 			whole = false
 			continue
 		}
 		normal, changed := p.normalize(written)
-		c := parameterCheck{Parameter: p, secret: p.Sensitive || secret}
+		c := parameterCheck{Parameter: p, secret: p.Sensitive || secret, named: named}
 		if c.run(written, normal) && isReferences(name) {
 			c.references(written, normal, r)
 		}
@@ -157,6 +163,7 @@ const hidden = "is not valid; the value and its error are not shown because it i
 type parameterCheck struct {
 	*Parameter
 	secret bool
+	named  bool // it has texts that stand for secrets: the node checks their contents
 	errs   []invalid.Error
 }
 
@@ -195,7 +202,7 @@ func (c *parameterCheck) run(written, normal any) bool {
 	}
 	list, isList := normal.([]any)
 	switch {
-	case c.Check == nil:
+	case c.Check == nil || c.named:
 		return true
 	case c.Commands && isList && len(list) > 0:
 		for _, e := range list {
@@ -225,11 +232,7 @@ func (c *parameterCheck) check(value any) bool {
 		return true
 	}
 	message := err.Error()
-	text, _ := value.(string)
-	switch {
-	case text != "" && secretName.FindString(text) == text:
-		message = "takes no secret of the deployment; only the content or template of a file does"
-	case c.secret:
+	if c.secret {
 		message = hidden + ". " + c.Description
 	}
 	c.add(c.Name, message)

@@ -124,7 +124,7 @@ func TestValidate(t *testing.T) {
 			`password: is not valid; the value and its error are not shown because it is sensitive. A hash of crypt(3).`,
 		}},
 		{"secret of the deployment", resource.Parameters{"path": "/x", "password": "⟦secret:root⟧"}, []string{
-			`password: takes no secret of the deployment; only the content or template of a file does`,
+			`password: takes no secret of the deployment, which others could read there; write it into the content of a file with mode "0600", and name that file`,
 		}},
 		{"secret of the wrong kind", resource.Parameters{"path": "/x", "password": int64(4711)}, []string{
 			`password: must be a string, in quotes, not a number`,

@@ -24,7 +24,7 @@ func Archive() resource.Schema {
 			ensureParameter("what the archive has"),
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path where the archive itself is put, unless it is extracted and `cleanup` is true. Default: the title."},
-			{Name: "source", Kind: resource.String, Check: checkArchiveSource,
+			{Name: "source", Kind: resource.String, Secret: true, Check: checkArchiveSource,
 				Description: "Where it comes from: a URL of http or https, which curl or wget of the node fetches, or the absolute path of a file on the node. At most 2 GiB. It or `source_file` is required unless `ensure` is `absent`."},
 			{Name: resource.SourceFile, Kind: resource.String, Check: checkSourceFile,
 				Description: "Path of the archive on the controller, at most 100 MiB, such as `\"${path.module}/app.tar.gz\"`; in a document, relative to it. Needs `source_sha256`. It is neither in the plan nor in the state: a node gets it when what it brings is missing or differs. See \"Files of the controller\" in the guide."},
@@ -47,9 +47,9 @@ func Archive() resource.Schema {
 				Description: "User that owns all that comes from it, by name or number. Default: the session's user."},
 			{Name: "group", Kind: resource.String, Scalars: true, Check: checkAccount,
 				Description: "Group that owns it, by name or number. Default: that of the session's user."},
-			{Name: "username", Kind: resource.String, Check: checkOneLine,
+			{Name: "username", Kind: resource.String, Secret: true, Check: checkOneLine,
 				Description: "Name for the server of a URL. Needs `password`, and curl on the node."},
-			{Name: "password", Kind: resource.String, Sensitive: true, Check: checkOneLine,
+			{Name: "password", Kind: resource.String, Sensitive: true, Secret: true, Check: checkOneLine,
 				Description: "Password for the server of a URL. It is in no argument list."},
 			{Name: "proxy_server", Kind: resource.String, Check: checkURL,
 				Description: "URL of the proxy that fetches a URL. Default: none."},
@@ -134,10 +134,7 @@ func checkArchive(r resource.Resource) []invalid.Error {
 			fail(name, "goes with a URL as source")
 		}
 	}
-	if p.Has("username") != p.Has("password") {
-		fail("password", "goes with username, and a username needs one")
-	}
-	return errs
+	return append(errs, checkLogin(r, "username", "password")...)
 }
 
 // ArchiveChecksumType returns the type of the checksum of r.

@@ -20,8 +20,8 @@ func FileLine() resource.Schema {
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
 				Description: "Whether the line is there. Default: present."},
 			{Name: "path", Kind: resource.String, Required: true, Check: checkFilePath, Description: "Absolute path of the file. It is made when it is not there, with mode 0644, or 0600 for a sensitive line; its directory must be there."},
-			{Name: "line", Kind: resource.String, Check: checkWholeLine,
-				Description: "The whole line. Required, unless `match_for_absence` says which lines go. For a secret, set `sensitive = true`."},
+			{Name: "line", Kind: resource.String, Secret: true, Check: checkWholeLine,
+				Description: "The whole line. Required, unless `match_for_absence` says which lines go. For a secret in plain text, set `sensitive = true`."},
 			{Name: "match", Kind: resource.String, Check: checkExpression,
 				Description: "The line that gives way to `line`, where that is not there yet; where none matches, it is a new line." + expression},
 			{Name: "after", Kind: resource.String, Check: checkExpression,
@@ -82,7 +82,7 @@ func checkFileLine(r resource.Resource) []invalid.Error {
 func fileLineTarget(r resource.Resource) (name, aim string) {
 	p := r.Parameters
 	line := p.StringOr("line", p.String("match"))
-	if r.Sensitive() {
+	if r.Sensitive() && !resource.SecretIn(line) { // a reference to a secret may be shown
 		line = r.Title
 	}
 	if p.Bool("match_for_absence") {

@@ -28,6 +28,15 @@ func wholeFile(r resource.Resource, at, content string) resource.Resource {
 	return f
 }
 
+// publicFile is wholeFile for a file that programs of other users read, whatever else r has.
+func publicFile(r resource.Resource, at, content string) resource.Resource {
+	f := wholeFile(r, at, content)
+	if f.Parameters.Has("mode") {
+		f.Parameters["mode"] = "0644"
+	}
+	return f
+}
+
 // ensureParameter says whether what a resource is about is there.
 func ensureParameter(what string) resource.Parameter {
 	return resource.Parameter{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
@@ -99,8 +108,8 @@ func SystemdUnit() resource.Schema {
 				Description: "The unit with its suffix, such as `app.service` or `app@.service`. Default: the title."},
 			{Name: "filename", Kind: resource.String, Check: checkDropIn,
 				Description: "Name of a drop-in of the unit, such as `limits.conf`. Default: it is the unit's own file."},
-			{Name: "content", Kind: resource.String, Check: checkContent,
-				Description: "The whole content. Required unless the file is to be absent."},
+			{Name: "content", Kind: resource.String, Secret: true, Check: checkContent,
+				Description: "The whole content. Required unless the file is to be absent. `Environment=` in it is shown to every user of the node by systemd: put a secret into an EnvironmentFile."},
 		},
 		Check: func(r resource.Resource) []invalid.Error {
 			return append(errorOf("unit", checkUnit(UnitName(r))), neededUnlessAbsent(r, "content")...)

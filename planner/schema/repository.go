@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ func AptRepository() resource.Schema {
 		Parameters: []resource.Parameter{
 			ensureParameter("the repository"),
 			{Name: "location", Kind: resource.StringList, Check: checkURLs,
-				Description: "Where the repository is: `https://deb.example.com/debian`, or several mirrors. Required unless the repository is to be absent. Without a password: put one into /etc/apt/auth.conf.d."},
+				Description: "Where the repository is: `https://deb.example.com/debian`, or several mirrors. Required unless the repository is to be absent. Without a password, which is given as `password`."},
 			{Name: "release", Kind: resource.StringList, Check: checkWordsOfLine,
 				Description: "The distribution's release, such as `bookworm`, or several; or a directory with a slash at its end, such as `./`. Required as `location`."},
 			{Name: "repos", Kind: resource.StringList, Check: checkWordsOfLine,
@@ -37,6 +38,10 @@ func AptRepository() resource.Schema {
 			{Name: "check_valid_until", Kind: resource.Bool,
 				Description: "Whether an index may be out of date. Default: true, it may not."},
 			{Name: "enabled", Kind: resource.Bool, Description: "Whether apt uses it. Default: true."},
+			{Name: "username", Kind: resource.String, Secret: true, Check: checkWord,
+				Description: "Name for the server of `location`, a URL of http or https. Needs `password`."},
+			{Name: "password", Kind: resource.String, Sensitive: true, Secret: true, Check: checkWord,
+				Description: "Password for the server. It is put, with `username`, into /etc/apt/auth.conf.d, a file with mode 0600."},
 		},
 		Check: func(r resource.Resource) []invalid.Error {
 			errs := slices.Concat(errorOf("title", checkRepository(r.Title)),
@@ -48,15 +53,41 @@ func AptRepository() resource.Schema {
 			if p.Has("repos") && slices.ContainsFunc(p.Strings("release"), isDirectory) {
 				errs = append(errs, invalid.Error{Attribute: "repos", Message: "does not go with a release that is a directory"})
 			}
+			if errs = append(errs, checkLogin(r, "username", "password")...); p.Has("password") &&
+				slices.ContainsFunc(p.Strings("location"), func(l string) bool { return !isWeb(l) }) {
+				errs = append(errs, invalid.Error{Attribute: "password", Message: "goes with locations of http and https only"})
+			}
 			return errs
 		},
 		Target: targetOf(AptFiles),
 	}
 }
 
+// checkLogin refuses a name for a server without a password, and a password without a name.
+func checkLogin(r resource.Resource, username, password string) []invalid.Error {
+	if r.Parameters.Has(username) == r.Parameters.Has(password) {
+		return nil
+	}
+	return []invalid.Error{{Attribute: password, Message: fmt.Sprintf("goes with %s, and a %s needs one", username, username)}}
+}
+
+// isWeb reports whether a URL is one of http or https.
+func isWeb(url string) bool {
+	return strings.HasPrefix(url, "http://") || strings.HasPrefix(url, "https://")
+}
+
+// private returns r as one whose files only root reads, where it has a password.
+func private(r resource.Resource) resource.Resource {
+	if r.Parameters.Has("password") {
+		r.Parameters = maps.Clone(r.Parameters)
+		r.Parameters[resource.Sensitive] = true
+	}
+	return r
+}
+
 func isDirectory(release string) bool { return strings.HasSuffix(release, "/") }
 
-// AptFiles returns the files of r: the source, and its key.
+// AptFiles returns the files of r: the source, its key, and the password for its server.
 func AptFiles(r resource.Resource) []resource.Resource {
 	p := r.Parameters
 	keyring := p.String("keyring")
@@ -78,7 +109,14 @@ func AptFiles(r resource.Resource) []resource.Resource {
 		setting("Check-Valid-Until: ", yesNo(r, "check_valid_until", "yes", "no"))
 	files := []resource.Resource{wholeFile(r, AptSource(r), text)}
 	if p.Has("key") {
-		files = append(files, wholeFile(r, keyring, withEnd(p.String("key"))))
+		files = append(files, publicFile(r, keyring, withEnd(p.String("key"))))
+	}
+	if p.Has("password") {
+		login := ""
+		for _, l := range p.Strings("location") {
+			login += "machine " + l + " login " + p.String("username") + " password " + p.String("password") + "\n"
+		}
+		files = append(files, wholeFile(private(r), "/etc/apt/auth.conf.d/"+r.Title+".conf", login))
 	}
 	return files
 }
@@ -111,7 +149,7 @@ func YumRepository() resource.Schema {
 			if p.Has("key") && p.Has("gpgkey") {
 				errs = append(errs, invalid.Error{Attribute: "gpgkey", Message: "excludes key; give one of them"})
 			}
-			return errs
+			return append(errs, checkLogin(r, "username", "password")...)
 		},
 		Target: targetOf(YumFiles),
 	}
@@ -120,7 +158,7 @@ func YumRepository() resource.Schema {
 // yumSettings are the parameters that are written as they are.
 var yumSettings = []resource.Parameter{
 	{Name: "baseurl", Kind: resource.StringList, Check: checkURLs,
-		Description: "Where the repository is, or several mirrors; without a password."},
+		Description: "Where the repository is, or several mirrors; without a password, which is given as `password`."},
 	{Name: "mirrorlist", Kind: resource.String, Check: checkURL, Description: "Where a list of mirrors is."},
 	{Name: "metalink", Kind: resource.String, Check: checkURL, Description: "Where a metalink is."},
 	{Name: "enabled", Kind: resource.Bool, Description: "Whether it is used. Default: true."},
@@ -136,10 +174,14 @@ var yumSettings = []resource.Parameter{
 	{Name: "sslverify", Kind: resource.Bool, Description: "Whether its certificate is checked. Default: as dnf.conf says."},
 	{Name: "sslcacert", Kind: resource.String, Check: checkFilePath, Description: "Absolute path of the certificates that sign its certificate."},
 	{Name: "proxy", Kind: resource.String, Check: checkURL, Description: "A proxy, without a password."},
+	{Name: "username", Kind: resource.String, Secret: true, Check: checkIniValue, Description: "Name for the server. Needs `password`."},
+	{Name: "password", Kind: resource.String, Sensitive: true, Secret: true, Check: checkIniValue,
+		Description: "Password for the server. With it, the file has mode 0600."},
 }
 
 // YumFiles returns the files of r: the repository, and its key.
 func YumFiles(r resource.Resource) []resource.Resource {
+	r = private(r)
 	p, key := r.Parameters, "/etc/pki/rpm-gpg/RPM-GPG-KEY-"+r.Title
 	text := "[" + r.Title + "]\n" + setting("name=", p.StringOr("descr", r.Title))
 	for _, s := range yumSettings {
@@ -157,7 +199,7 @@ func YumFiles(r resource.Resource) []resource.Resource {
 		return []resource.Resource{wholeFile(r, YumRepoFile(r), text)}
 	}
 	text += setting("gpgkey=", "file://"+key)
-	return []resource.Resource{wholeFile(r, YumRepoFile(r), text), wholeFile(r, key, withEnd(p.String("key")))}
+	return []resource.Resource{wholeFile(r, YumRepoFile(r), text), publicFile(r, key, withEnd(p.String("key")))}
 }
 
 // YumRepoFile returns the path of r's file.

@@ -36,7 +36,7 @@ func SSHAuthorizedKey() resource.Schema {
 			{Name: "type", Kind: resource.String, Values: keyTypes,
 				Same:        map[string]string{"dsa": "ssh-dss", "rsa": "ssh-rsa", "ed25519": "ssh-ed25519", "ecdsa-sk": keyTypes[6], "ed25519-sk": keyTypes[7]},
 				Description: "The key's type, the first word of its file."},
-			{Name: "key", Kind: resource.String, Check: checkKey,
+			{Name: "key", Kind: resource.String, Secret: true, Check: checkKey,
 				Description: "The key itself, the long word between its type and its comment. Required, with `type`, unless the key is to be absent."},
 			{Name: "options", Kind: resource.StringList, Check: checkKeyOptions,
 				Description: "What the key may do, as in sshd(8): `from=\"192.0.2.0/24\"`, `restrict`. Default: those that are there."},

@@ -36,7 +36,7 @@ func User() resource.Schema {
 				Description: "Make the home directory with the user, move it when `home` changes, and remove it with the user. Default: false."},
 			{Name: "shell", Kind: resource.String, Check: checkPasswdPath,
 				Description: "The login shell, a program that the node has. Default when the user is made: chosen by the node."},
-			{Name: "password", Kind: resource.String, Sensitive: true, Check: checkHash,
+			{Name: "password", Kind: resource.String, Sensitive: true, Secret: true, Check: checkHash,
 				Description: "The password's hash, as in /etc/shadow (`$6$...`); `!` for none that fits. It must not be empty and must hold no colon. slipway never shows it; `terraform plan` does, unless it comes from a variable with `sensitive = true`."},
 			{Name: "expiry", Kind: resource.String, Check: checkExpiry,
 				Description: "The day from which nobody can log in as the user, as \"2027-12-31\", or `absent` for never."},

@@ -14,7 +14,7 @@ import (
 func Vcsrepo() resource.Schema {
 	return resource.Schema{
 		Type: "vcsrepo",
-		Summary: "A clone of a git repository, by the git of the node, which never asks: a password belongs into a credential helper or ~/.netrc of `user` on the node, a key into its ~/.ssh. " +
+		Summary: "A clone of a git repository, by the git of the node, which never asks: a password is given as `basic_auth_password`, or is in a credential helper or ~/.netrc of `user` on the node; a key belongs into its ~/.ssh. " +
 			"Changes of files that the repository has are drift.",
 		NeedsMachine: true,
 		Parameters: []resource.Parameter{
@@ -38,6 +38,10 @@ func Vcsrepo() resource.Schema {
 				Description: "User that owns the clone with everything in it. git runs as the owner, never as another user in somebody's clone. Default: `user`."},
 			{Name: "group", Kind: resource.String, Scalars: true, Check: checkAccount,
 				Description: "Group that owns the clone with everything in it. Default: what git gives it."},
+			{Name: "basic_auth_username", Kind: resource.String, Secret: true, Check: checkCredential,
+				Description: "Name for the server of a URL of https or http. Needs `basic_auth_password`."},
+			{Name: "basic_auth_password", Kind: resource.String, Sensitive: true, Secret: true, Check: checkCredential,
+				Description: "Password or token for the server. git has it from its environment: it is in no argument list and not in the clone. Where it is a secret of the deployment, plans do not ask the server for what `latest` is."},
 			{Name: "provider", Kind: resource.String, Values: []string{"git"}, Unused: true,
 				Description: "`git`, which is the only one."},
 		},
@@ -64,8 +68,8 @@ func checkRepositorySource(value any) error {
 	user, _, named := strings.Cut(authority, "@")
 	switch {
 	case isURL && named && (scheme != "ssh" || strings.Contains(user, ":")):
-		return errors.New("holds a user name or a password, which plans, processes and the clone itself would show; leave it " +
-			"out, and put it into ~/.netrc of the user on the node, a file with mode 0600 and sensitive = true")
+		return errors.New("holds a user name or a password, which plans, processes and the clone itself would show; give " +
+			"basic_auth_username and basic_auth_password instead")
 	case isURL && rest != "" && !strings.HasPrefix(rest, "-") &&
 		(scheme == "https" || scheme == "http" || scheme == "ssh" || scheme == "git"):
 		return nil
@@ -78,6 +82,13 @@ func checkRepositorySource(value any) error {
 	}
 	return fmt.Errorf("%q must be a URL of https, http, ssh or git, git@example.com:app.git, or an absolute path on the node",
 		text)
+}
+
+func checkCredential(value any) error {
+	if value == "" {
+		return errors.New("must not be empty")
+	}
+	return checkOneLine(value)
 }
 
 func checkRevision(value any) error {
@@ -107,6 +118,10 @@ func checkVcsrepo(r resource.Resource) []invalid.Error {
 	}
 	if p.Has("user") && p.Has("owner") && p.String("user") != p.String("owner") {
 		fail("owner", "must be the same as user, or left out: git runs as the owner")
+	}
+	errs = append(errs, checkLogin(r, "basic_auth_username", "basic_auth_password")...)
+	if p.Has("basic_auth_password") && p.Has("source") && !isWeb(p.String("source")) {
+		fail("basic_auth_password", "goes with a source of https or http")
 	}
 	if p.String("ensure") == "bare" {
 		for _, name := range []string{"revision", "submodules", "keep_local_changes"} {

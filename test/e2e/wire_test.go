@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/sha512"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -133,11 +135,20 @@ resource "slipway_service" "secret" {
   selectors = []
   configuration = {
     file        = { "/etc/secret" = { content = "${var.secret}file", mode = "0600", sensitive = true } }
+    file_line    = { secret = { path = "/etc/secret.line", line = { template = "password=$${secrets.line}" } } }
+    user         = { secret = { password = { secret = "hash" } } }
+    systemd_unit = { "secret.service" = { content = { template = "[Service]\nEnvironment=P=$${secrets.line}\nExecStart=/bin/true\n" } } }
     ini_setting = { secret = { path = "/etc/secret.ini", setting = "password", value = "${var.secret}ini", sensitive = true } }
-    exec        = { slow = { command = "` + slow + `; true", unless = "test -e /run/slow-done", require = ["file[/etc/secret]", "ini_setting[secret]"] } }
+    exec = {
+      slow   = { command = "` + slow + `; true", unless = "test -e /run/slow-done", require = ["file[/etc/secret]", "ini_setting[secret]", "user[secret]", "file_line[secret]", "exec[secret]"] }
+      secret = { command = "printf %s \"$PW\" | sha512sum >/run/secret.sum; echo \"$PW\"", environment = [{ template = "PW=$${secrets.line}" }] }
+    }
   }
 }
-`, more: []string{"secret"}}.hcl(t))
+`, more: []string{"secret"}, extra: `
+  secrets_wo      = { line = "${var.secret}line", hash = "!${var.secret}hash" }
+  secrets_version = 1
+`}.hcl(t))
 	c := connection()
 	c["user"], c["sudo"], c["sudo_password"] = "slipway", true, pattern+"sudo"
 	w.set("connection", c)
@@ -160,23 +171,32 @@ resource "slipway_service" "secret" {
 	finish(t, n)
 	r := w.must(p.wait(), 0)
 	n.On(t, "touch /run/slow-done")
-	if got := n.On(t, "cat /etc/secret /etc/secret.ini"); !strings.Contains(got, pattern+"file") || !strings.Contains(got, pattern+"ini") {
-		t.Errorf("the secrets did not arrive: %q", got)
+	got := n.On(t, "cat /etc/secret /etc/secret.ini /etc/secret.line /etc/systemd/system/secret.service /run/secret.sum; getent shadow secret")
+	for _, want := range []string{pattern + "file", pattern + "ini", "password=" + pattern + "line", "P=" + pattern + "line",
+		fmt.Sprintf("%x", sha512.Sum512([]byte(pattern+"line"))), "secret:!" + pattern + "hash:"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the secrets did not arrive: no %q in %q", want, got)
+		}
 	}
 	found = n.On(t, `p=tell-nobody; grep -rlaF -e "$p-" /var/lib/slipway /var/log /run/log /tmp /var/tmp 2>/dev/null || true; journalctl -o cat | grep -F -e "$p-" || true`)
 	if found != "" {
 		t.Errorf("secrets are kept on the node: %s", found)
 	}
-	n.On(t, "echo changed >/etc/secret && sed -i s/ini/changed/ /etc/secret.ini")
-	drift := w.must(w.plan(), 2, "file[/etc/secret]", "ini_setting[secret]")
+	w.must(w.plan(), 0)
+	n.On(t, "echo changed >/etc/secret && sed -i s/ini/changed/ /etc/secret.ini && : >/etc/secret.line && usermod -p '!other' secret && sed -i s/P=/Q=/ /etc/systemd/system/secret.service")
+	drift := w.must(w.plan(), 2, "file[/etc/secret]", "ini_setting[secret]", "file_line[secret]", "user[secret]", "systemd_unit[secret.service]")
 	for what, text := range map[string]string{"apply": r.out, "drift": drift.out, "journal": w.journal(t)} {
 		if strings.Contains(text, pattern) {
 			t.Errorf("the %s shows a secret", what)
 		}
 	}
+	state, err := os.ReadFile(filepath.Join(w.dir, "terraform.tfstate"))
+	if err != nil || strings.Contains(string(state), pattern+"line") || strings.Contains(string(state), pattern+"hash") {
+		t.Errorf("the state has a secret (%v)", err)
+	}
 	n.On(t, "touch /run/slow-done")
 	w.mustDestroy()
-	n.On(t, "rm /run/slow-done /etc/sudoers.d/asks && mv /var/tmp/kept /etc/sudoers.d/slipway && mv /var/tmp/shadow /etc/shadow")
+	n.On(t, "rm /run/slow-done /run/secret.sum /etc/sudoers.d/asks && mv /var/tmp/kept /etc/sudoers.d/slipway && mv /var/tmp/shadow /etc/shadow")
 	assertUntouched(t, before, n)
 }
 

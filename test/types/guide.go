@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -110,7 +111,7 @@ password = ${secrets.app_password}
 ` + "```" + `
 
 - In scope are ` + "`" + `node` + "`" + ` (` + "`" + `name` + "`" + `, ` + "`" + `address` + "`" + `, ` + "`" + `rack` + "`" + `, ` + "`" + `tags` + "`" + `, ` + "`" + `labels` + "`" + `, ` + "`" + `roles` + "`" + `), ` + "`" + `site.name` + "`" + `, the ` + "`" + `facts` + "`" + ` of the node (below), and the [secrets](security.md) of the deployment. A secret stands by itself, as above: no function,
-  condition or loop can read it, because it is put in when the file is sent to its node.
+  condition or loop can read it, because it is put in when the resource is sent to its node.
 - The functions are Terraform's, without those that read files, the time or anything else from outside: ` + "`" + `join` + "`" + `, ` + "`" + `format` + "`" + `, ` + "`" + `jsonencode` + "`" + `, ` + "`" + `yamlencode` + "`" + `, ` + "`" + `indent` + "`" + `, ` + "`" + `lookup` + "`" + `, ` + "`" + `cidrhost` + "`" + ` and so on.
 - Values of Terraform come through ` + "`" + `templatefile()` + "`" + `, which evaluates everything that is not escaped: what slipway is to evaluate is then written ` + "`" + `$${node.name}` + "`" + ` and ` + "`" + `%%%%{ if ... }` + "`" + `. A template in quotes in the configuration itself needs the same escapes.
 - An override may give another ` + "`" + `template` + "`" + `. Give the text itself as a template where an override is to replace a template by fixed content; ` + "`" + `content` + "`" + ` and ` + "`" + `template` + "`" + ` exclude each other.
@@ -135,7 +136,7 @@ configuration = {
 ` + "```" + `
 
 - What it gives is what counts, as if it had been written: a number or a bool may be its text. It is checked for each node; an error names the parameter and the nodes.
-- The parameters of every type (below), such as ` + "`" + `require` + "`" + ` and ` + "`" + `noop` + "`" + `, take none, and a title is a text. Only the content of a ` + "`" + `file` + "`" + ` may have secrets.
+- The parameters of every type (below), such as ` + "`" + `require` + "`" + ` and ` + "`" + `noop` + "`" + `, take none, and a title is a text. Templates of parameters that take [secrets](#secrets) may name one.
 - **A line for a shell has no facts**: a node says them itself, and none of it is read by a shell. ` + "`" + `command` + "`" + ` and the guards of an ` + "`" + `exec` + "`" + `, ` + "`" + `start` + "`" + `, ` + "`" + `stop` + "`" + ` and ` + "`" + `status` + "`" + ` of a ` + "`" + `service` + "`" + ` and ` + "`" + `validate_cmd` + "`" + ` take a list, the program and its arguments, of which templates with facts may be some, but not the line after ` + "`" + `sh -c` + "`" + `; ` + "`" + `environment` + "`" + ` of an ` + "`" + `exec` + "`" + ` takes facts, too. What else a line needs to know, it reads from a file.
 - Before slipway has seen a node, a parameter that facts give is missing in the plan: where it names the object, such as ` + "`" + `name` + "`" + `, the title stands for it when the plan compares resources, and the run has the name.
 
@@ -263,8 +264,8 @@ or when it does not have its checksum. Files keep the permissions of the archive
 - ` + "`xz`" + ` and ` + "`zstd`" + ` need the program of that name on the node, a URL needs ` + "`curl`" + ` or ` + "`wget`" + `. Nothing runs through a shell.
 
 `,
-	"vcsrepo": `- Nobody is asked for a password, and none is in an argument list: a URL with one is an error. git runs without a shell and takes https, http, ssh and git, and paths where ` + "`source`" + ` is one.
-- A plan asks the server with ` + "`ensure = \"latest\"`" + ` only; else all that it compares is on the node.
+	"vcsrepo": `- Nobody is asked for a password, and none is in an argument list: a URL with one is an error, and ` + "`basic_auth_password`" + ` is in the environment of git, which gives it to the server of ` + "`source`" + ` only. git runs without a shell and takes https, http, ssh and git, and paths where ` + "`source`" + ` is one.
+- A plan asks the server with ` + "`ensure = \"latest\"`" + ` only, and not when its password is a secret of the deployment; else all that it compares is on the node.
 - Changes of files that the repository has, and submodules at another commit, are named as drift and dropped by the apply. Where the clone was there before slipway that is an error, unless ` + "`force`" + ` or ` + "`keep_local_changes`" + ` says what is meant. Files that the repository does not have are left alone.
 - Removing the resource removes what git brought, and leaves files that the repository does not have. A clone that was there before returns to its source, branch and commit.
 - ` + "`purge`" + ` of a ` + "`file`" + ` above a clone leaves the clone alone. Files of a clone with a ` + "`file`" + ` resource of their own come after it; they are changes, so give ` + "`keep_local_changes = true`" + `.
@@ -290,6 +291,7 @@ func guide() string {
 	table(&b, resource.Metaparameters())
 	b.WriteString(strings.ReplaceAll(order, "'", "`"))
 	schemas := schema.Types()
+	secrets(&b, schemas)
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		s := schemas[name]
 		fmt.Fprintf(&b, "## %s\n\n%s", name, s.Summary)
@@ -308,6 +310,49 @@ func guide() string {
 	appendix(&b, "Callbacks", "What `type` and `parameters` of a `callback` of an entity may be. It runs on the machine that slipway runs on.", callback.Schemas())
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
+
+// secrets lists the parameters that take secrets.
+func secrets(b *strings.Builder, schemas map[string]resource.Schema) {
+	b.WriteString(strings.ReplaceAll(secretsIntro, "'", "`"))
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		var take []string
+		for _, p := range schemas[name].Parameters {
+			if p.Secret {
+				take = append(take, "`"+p.Name+"`")
+			}
+		}
+		if len(take) == 0 {
+			continue
+		}
+		drift := "not seen: the node does not keep it"
+		if _, observes := types.All[name].(types.Observer); observes {
+			drift = "seen"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, strings.Join(take, ", "), drift)
+	}
+	b.WriteString("\n")
+}
+
+const secretsIntro = `## Secrets
+
+A [secret of the deployment](security.md#secrets-of-the-deployment) stands in a parameter as '{ secret = "name" }', alone or in a list, or as '$${secrets.name}' in its template:
+
+'''terraform
+configuration = {
+  user      = { app = { password = { secret = "app_hash" } } }
+  file_line = { db = { path = "/etc/app.env", line = { template = "DB_PASSWORD=$${secrets.db_password}" } } }
+  exec = { migrate = {
+    command     = "/opt/app/migrate"
+    environment = ["PGUSER=app", { template = "PGPASSWORD=$${secrets.db_password}" }]
+  } }
+}
+'''
+
+These parameters take one. Every other one refuses it in the plan, by name, because others could read it there: in an argument list, or in a file that all may read. Drift of the value is seen where the node keeps it:
+
+| type | parameters | drift of the value |
+|---|---|---|
+`
 
 // appendix lists what is no configuration resource and has parameters as they have.
 func appendix(b *strings.Builder, title, intro string, schemas map[string]resource.Schema) {
@@ -364,6 +409,9 @@ func kind(p resource.Parameter) string {
 	}
 	if p.Sensitive {
 		text += ", never shown"
+	}
+	if p.Secret {
+		text += ", or a secret"
 	}
 	return text
 }

@@ -118,4 +118,4 @@ func InsertSecrets(text string, reference func(name string) string) string {
 
 // notAlone is the error of a secret that is read by something else than the text itself.
 const notAlone = "a secret can only stand by itself, as ${secrets.name}, in a template of a service or override: it is " +
-	"put in when the file is sent to its node, so no function, condition or loop can read it"
+	"put in when the resource is sent to its node, so no function, condition or loop can read it"

@@ -74,8 +74,8 @@ type Entry struct {
 	// There says that the object was on the node when the resource was applied last, so that its undo reports when others
 	// have taken it away. It stays false for types whose objects cannot be looked for.
 	There bool `json:"there,omitempty"`
-	// HMAC is that of the content that a secret gave, with the node's own key; empty where none did.
-	HMAC string `json:"hmac,omitempty"`
+	// MACs are the HMACs of the texts with secrets, with the node's own key, by where they are in the parameters.
+	MACs map[string]string `json:"macs,omitempty"`
 	// Shared says that other sites may have the resource, too: what was there before is the same for all of them, and it
 	// is undone with the last one.
 	Shared bool `json:"shared,omitempty"`

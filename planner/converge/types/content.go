@@ -78,6 +78,9 @@ func wantedContent(s *Session, r resource.Resource, kind string) (*content, erro
 	case p.Has("content"):
 		return contentOf([]byte(p.String("content"))), nil
 	case p.Has("content_base64"):
+		if given := p.String("content_base64"); resource.SecretIn(given) { // not known: no file has it
+			return contentOf([]byte(given)), nil
+		}
 		text, err := base64.StdEncoding.DecodeString(p.String("content_base64"))
 		return contentOf(text), err
 	case p.Has(schema.SourceSHA256):

@@ -87,6 +87,9 @@ func (t execType) permitted(ctx context.Context, s *Session, r resource.Resource
 	if missing, err := t.missing(s, r); err != nil || missing != "" {
 		return true, err
 	}
+	if len(p.Secrets()) > 0 && (p.Has("onlyif") || p.Has("unless")) {
+		return false, nil // they may need the secrets, which a refresh does not have
+	}
 	for _, guard := range []struct {
 		name string
 		runs bool // the command runs when the guard ends with status 0

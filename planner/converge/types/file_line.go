@@ -27,17 +27,46 @@ func (lineType) Schema() resource.Schema { return schema.FileLine() }
 type lineBefore struct {
 	entries
 	Digest string `json:"digest,omitempty"` // of the line
+	MAC    string `json:"mac,omitempty"`    // of a sensitive line, in place of Digest
 	Match  string `json:"match,omitempty"`  // matches the lines that it takes the place of
 	// Unended is the digest of the file's last line when that had no end.
 	Unended string `json:"unended,omitempty"`
+
+	line string // where the resource says it
+	mac  func(text string) string
 }
 
 func lineBeforeOf(r resource.Resource) lineBefore {
 	b := lineBefore{Match: r.Parameters.String("match")}
-	if r.Parameters.Has("line") && !r.Parameters.Bool("match_for_absence") {
-		b.Digest = resource.SHA256(r.Parameters.String("line"))[:16]
+	if !r.Parameters.Bool("match_for_absence") {
+		b.line = r.Parameters.String("line")
 	}
 	return b
+}
+
+// identify notes how the line is found by those who do not know it.
+func (b *lineBefore) identify(s *Session, secret bool) (err error) {
+	switch {
+	case b.line == "":
+	case secret:
+		b.MAC, err = s.MAC("line", b.line)
+	default:
+		b.Digest = resource.SHA256(b.line)[:16]
+	}
+	return err
+}
+
+// open prepares a record of the ledger for find.
+func (b *lineBefore) open(s *Session) error {
+	if b.MAC == "" {
+		return nil
+	}
+	_, err := s.MAC("line", "") // the key can be read
+	b.mac = func(text string) string {
+		mac, _ := s.MAC("line", text)
+		return mac
+	}
+	return err
 }
 
 // find finds the lines that equal the line or, where none does, those that match.
@@ -49,7 +78,10 @@ func (b lineBefore) find(l lines) []span {
 }
 
 func (b lineBefore) findLine(l lines) []span {
-	return l.having(func(text string) bool { return b.Digest != "" && resource.SHA256(text)[:16] == b.Digest })
+	return l.having(func(text string) bool {
+		return b.line != "" && text == b.line || b.Digest != "" && resource.SHA256(text)[:16] == b.Digest ||
+			b.mac != nil && b.mac(text) == b.MAC
+	})
 }
 
 // having returns the lines of which a function is true.
@@ -87,12 +119,19 @@ func (lineType) Check(_ context.Context, s *Session, r resource.Resource) ([]Dif
 }
 
 func (lineType) capture(_ context.Context, s *Session, r resource.Resource) (*lineBefore, error) {
-	return captureLine(s, r.Sensitive(), r.Parameters.String("path"), lineBeforeOf(r))
+	b := lineBeforeOf(r)
+	if err := b.identify(s, r.Sensitive()); err != nil {
+		return &b, err
+	}
+	return captureLine(s, r.Sensitive(), r.Parameters.String("path"), b)
 }
 
 func (b *lineBefore) locate(r resource.Resource) { b.In = r.Parameters.String("path") }
 
 func (lineType) now(_ context.Context, s *Session, _ string, b *lineBefore) (*lineBefore, error) {
+	if err := b.open(s); err != nil {
+		return nil, err
+	}
 	n, err := captureLine(s, true, b.In, *b)
 	n.Image = true
 	return n, err
@@ -175,10 +214,16 @@ func severalOf(r resource.Resource, parameter string, found []span) error {
 }
 
 func (lineType) there(_ context.Context, s *Session, _ string, b *lineBefore) (bool, error) {
+	if err := b.open(s); err != nil {
+		return false, err
+	}
 	return s.findsIn(b.In, b.find)
 }
 
 func (lineType) undo(_ context.Context, s *Session, _ string, b *lineBefore) error {
+	if err := b.open(s); err != nil {
+		return err
+	}
 	return b.undo(s, b.find, system.Attributes{}, func(l lines, found []span, former []block) lines {
 		l = l.restore(found, former, len(b.findLine(l))) // lines that only match are somebody else's
 		if last := len(l) - 1; b.Unended != "" && l.digest(last) == b.Unended {

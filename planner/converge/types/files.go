@@ -100,6 +100,9 @@ func (t filesType) Check(ctx context.Context, s *Session, r resource.Resource) (
 // Diff shows how the first file that differs is to change.
 func (t filesType) Diff(ctx context.Context, s *Session, r resource.Resource) (string, error) {
 	for _, f := range filesTypes[r.Type].files(r) {
+		if f.Sensitive() {
+			continue
+		}
 		if text, err := (fileType{}).Diff(ctx, s, f); text != "" || err != nil {
 			return text, err
 		}

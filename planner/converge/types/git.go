@@ -19,6 +19,34 @@ type repository struct {
 	git, at, user string
 	local         bool // its source is on the node
 	uid           int  // of user
+	login         *login
+}
+
+// login is what git answers to the server of a source that asks who it is.
+type login struct{ server, username, password string }
+
+// loginOf returns what r says of that, nil where that is nothing.
+func loginOf(r resource.Resource) *login {
+	p := r.Parameters
+	if !p.Has("basic_auth_password") {
+		return nil
+	}
+	scheme, rest, _ := strings.Cut(p.String("source"), "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return &login{scheme + "://" + host, p.String("basic_auth_username"), p.String("basic_auth_password")}
+}
+
+// The variables of a git that logs in: its arguments have their names only.
+const (
+	loginName     = "SLIPWAY_GIT_USERNAME"
+	loginPassword = "SLIPWAY_GIT_PASSWORD"
+)
+
+// arguments has git ask its environment, and nothing else, for the name and password for the server.
+func (l *login) arguments() []string {
+	helper := "credential." + l.server + ".helper="
+	return []string{"-c", helper, "-c", helper + `!f() { test "$1" = get || return 0; ` +
+		`printf 'username=%s\n' "$` + loginName + `"; printf 'password=%s\n' "$` + loginPassword + `"; }; f`}
 }
 
 // openRepository finds git and the user as whom it runs. missing says which of the two the node does not have.
@@ -48,13 +76,19 @@ func (g repository) command(args ...string) system.Command {
 	if g.local {
 		protocols += ":file"
 	}
-	return system.Command{
-		Argv: append([]string{g.git, "-C", g.at}, args...), User: g.user, Timeout: packageTimeout,
+	c := system.Command{
+		Argv: []string{g.git, "-C", g.at}, User: g.user, Timeout: packageTimeout,
 		Env: []string{
 			"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_ALLOW_PROTOCOL=" + protocols,
 			"GIT_CEILING_DIRECTORIES=" + path.Dir(g.at),
 		},
 	}
+	if g.login != nil {
+		c.Argv = append(c.Argv, g.login.arguments()...)
+		c.Env = append(c.Env, loginName+"="+g.login.username, loginPassword+"="+g.login.password)
+	}
+	c.Argv = append(c.Argv, args...)
+	return c
 }
 
 // run runs git.

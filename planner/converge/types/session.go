@@ -17,6 +17,7 @@ type Session struct {
 	Named    map[ledger.Key]bool  // all that the manifest names, whatever it does with it
 
 	Contents Contents     // nil: the controller sends none
+	macKey   []byte       // see MAC
 	archive  *openArchive // that was fetched for the resource that is applied
 
 	// Image names the image that is taken, so that it has kept copies of its own; empty when none is.

@@ -125,6 +125,13 @@ type Differ interface {
 	Diff(ctx context.Context, s *Session, r resource.Resource) (string, error)
 }
 
+// Observer is implemented by types that keep on the node what parameters with secrets give. The Check of another type
+// gets the parameters with references where the contents are not known, and compares without them.
+type Observer interface {
+	// Observe returns what may be a text of a parameter of r on the node, which may have a reference in its place.
+	Observe(ctx context.Context, s *Session, r resource.Resource, parameter string) ([]string, error)
+}
+
 // Refresher is implemented by types that act when another resource notifies them (service: restart; exec: run).
 type Refresher interface {
 	Refresh(ctx context.Context, s *Session, r resource.Resource) error

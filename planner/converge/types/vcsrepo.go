@@ -84,6 +84,7 @@ func (t vcsType) Check(ctx context.Context, s *Session, r resource.Resource) ([]
 		c.state("unknown", should) // another resource may bring it
 		return c.found, nil
 	}
+	g.login = loginOf(r)
 	st, err := g.state(ctx)
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (t vcsType) Check(ctx context.Context, s *Session, r resource.Resource) ([]
 func (g repository) compareRevision(ctx context.Context, c *comparison, st vcsState) error {
 	p := c.resource.Parameters
 	revision := p.String("revision")
-	if p.String("ensure") == "latest" {
+	if p.String("ensure") == "latest" && len(p.Secrets()) == 0 { // else a refresh could not log in
 		ref, commit, err := g.remote(ctx, p.String("source"), revision)
 		if err != nil || ref != "" {
 			branch, isBranch := strings.CutPrefix(ref, "refs/heads/")
@@ -218,6 +219,7 @@ func (t vcsType) Apply(ctx context.Context, s *Session, r resource.Resource) err
 	if err = errors.Join(missing, err); err != nil {
 		return err
 	}
+	g.login = loginOf(r)
 	if err := g.clone(ctx, r, b); err != nil {
 		return err
 	}

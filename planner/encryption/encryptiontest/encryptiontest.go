@@ -14,11 +14,12 @@ import (
 	"strings"
 )
 
-// forms returns how a secret may be found, by the name of the form: clear also stands for what is escaped.
+// forms returns how a secret may be found, by the name of the form: clear also stands for what is escaped, SHA-256 for
+// the start of one.
 func forms(secret string) map[string]string {
 	sum := sha256.Sum256([]byte(secret))
 	forms := map[string]string{
-		"clear": strings.Trim(secret, "a\"<>&b"), "SHA-256": hex.EncodeToString(sum[:]), "SHA-256 as bytes": string(sum[:]),
+		"clear": strings.Trim(secret, "a\"<>&b"), "SHA-256": hex.EncodeToString(sum[:8]), "SHA-256 as bytes": string(sum[:]),
 		"SHA-256 in base64": strings.TrimRight(base64.StdEncoding.EncodeToString(sum[:]), "="),
 		"hexadecimal":       hex.EncodeToString([]byte(secret)),
 	}

@@ -1,0 +1,81 @@
+package planner_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+)
+
+// secretValues is a configuration with a secret of a version in many types.
+func secretValues(version int) conf {
+	ref := fmt.Sprintf("⟦secret:pw@%d⟧", version)
+	return conf{
+		"file":         {"/etc/f": {"content": ref}},
+		"file_line":    {"l": {"path": "/etc/l", "line": "password=" + ref}},
+		"ini_setting":  {"i": {"path": "/etc/i", "section": "s", "setting": "k", "value": ref}},
+		"user":         {"u": {"password": ref}},
+		"exec":         {"x": {"command": "true", "environment": []any{"A=1", tmpl("PW_${upper(node.name)}=" + ref)}}},
+		"cron":         {"c": {"command": "true", "environment": "PW=" + ref}},
+		"systemd_unit": {"a.service": {"content": tmpl("[Service]\nUser=${node.name}\nExecStart=/bin/x " + ref + "\n")}},
+		"archive":      {"/srv/a": {"source": "https://x/a", "checksum": strings.Repeat("0", 64), "username": "u", "password": ref}},
+		"vcsrepo":      {"/srv/b": {"source": "https://x/b", "basic_auth_username": "u", "basic_auth_password": ref}},
+	}
+}
+
+// A plan and its digests name secrets with their version. Another version plans every resource that names one again,
+// and a node that has this one is as desired.
+func TestSecretsOfValues(t *testing.T) {
+	s, next := valued(secretValues(1)), valued(secretValues(2))
+	s.Nodes, next.Nodes = s.Nodes[:1], next.Nodes[:1]
+	applied := allApplied(t, s)
+	if p := mustMake(t, s, applied, nil); len(p.Phases) > 0 {
+		t.Errorf("what is applied is planned: %v", p.Steps())
+	}
+	p := mustMake(t, next, applied, nil)
+	for typ, titles := range secretValues(1) {
+		for title := range titles {
+			id := resource.MakeID(typ, title)
+			c := change(t, p, id, "a")
+			if got := c.Resource.Parameters.Secrets(); len(got) != 1 || got[0] != "pw@2" || c.Digest == applied["a"][id] {
+				t.Errorf("%s names %q, digest %s", id, got, c.Digest)
+			}
+		}
+	}
+	x := change(t, p, "exec[x]", "a")
+	if got := x.Resource.Parameters.Strings("environment"); len(got) != 2 || got[1] != "PW_A=⟦secret:pw@2⟧" {
+		t.Errorf("environment is %q", got)
+	}
+}
+
+// A parameter that takes no secret is named, also where the secret is in a template or in a list, and in an override.
+func TestErrorsOfSecretsOfValues(t *testing.T) {
+	const ref, file = "⟦secret:pw@1⟧", `write it into the content of a file with mode "0600", and name that file`
+	for name, tt := range map[string]struct {
+		c    conf
+		want string
+	}{
+		"command":  {conf{"exec": {"x": {"command": "mysql -p" + ref}}}, `configuration.exec["x"].command: takes no secret of the deployment, which others could read there; of the type exec, what takes one is environment; else ` + file},
+		"guard":    {conf{"exec": {"x": {"unless": []any{[]any{"test", ref}}}}}, `configuration.exec["x"].unless: takes no secret`},
+		"template": {conf{"exec": {"x": {"command": tmpl("mysql -p" + ref)}}}, `configuration.exec["x"].command: takes no secret`},
+		"options":  {conf{"mount": {"/m": {"device": "//x/y", "options": "password=" + ref}}}, `configuration.mount["/m"].options: takes no secret of the deployment, which others could read there; ` + file},
+		"comment":  {conf{"user": {"u": {"comment": ref}}}, `configuration.user["u"].comment: takes no secret of the deployment, which others could read there; of the type user, what takes one is password`},
+		"source":   {conf{"vcsrepo": {"/v": {"source": "https://u:" + ref + "@x/y"}}}, "what takes one is basic_auth_username, basic_auth_password;"},
+		"match":    {conf{"file_line": {"l": {"path": "/l", "line": "a", "match": ref}}}, `configuration.file_line["l"].match: takes no secret`},
+		"require":  {conf{"file": {"/f": {"content": "x", "require": ref}}}, `configuration.file["/f"].require: takes no secret`},
+		"kind":     {conf{"user": {"u": {"password": []any{ref}}}}, `configuration.user["u"].password: must be a string, not a list`},
+		"whole":    {conf{"archive": {"/a": {"source": "https://x/a", "checksum": strings.Repeat("0", 64), "password": ref}}}, `configuration.archive["/a"].password: goes with username`},
+	} {
+		_, errs := planner.Make(valued(tt.c), nil, nil)
+		if got := errs.Error(); !strings.Contains(got, tt.want) || len(errs.Errors()) != 1 {
+			t.Errorf("%s: no %q in:\n%s", name, tt.want, got)
+		}
+	}
+	s := valued(conf{"exec": {"x": {"command": "true"}}}, site.Override{Name: "o", Configuration: conf{"exec": {"x": {"command": ref}}}})
+	if _, errs := planner.Make(s, nil, nil); len(errs.Errors()) != 1 || !strings.Contains(errs.Error(), `override "o": configuration.exec["x"].command: takes no secret`) {
+		t.Errorf("of an override: %v", errs)
+	}
+}
