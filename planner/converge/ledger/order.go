@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -57,21 +58,25 @@ func UndoOrder(entries []*Entry) []*Entry {
 	return out
 }
 
-// path returns the file or directory that an entry is about, empty for other things.
+// path returns the absolute path of the file or directory that an entry is about, empty for other things. The title of
+// an area for swapping is any text, and its device may be named by a label.
 func (e *Entry) path() string {
 	var b struct {
 		Path string `json:"path"`
 		In   string `json:"in"`
+		Swap string `json:"swap"`
 	}
-	switch {
-	case e.Type == "mount":
-		return e.Title
-	case json.Unmarshal(e.Before, &b) != nil: // its undo reports that
+	if json.Unmarshal(e.Before, &b) != nil && e.Type != "mount" { // its undo reports that
 		return ""
-	case b.In != "":
-		return b.In
 	}
-	return b.Path
+	at := cmp.Or(b.In, b.Path)
+	if e.Type == "mount" {
+		at = cmp.Or(b.Swap, e.Title)
+	}
+	if !path.IsAbs(at) {
+		return ""
+	}
+	return at
 }
 
 // Paths returns the files and directories that an entry is about.
