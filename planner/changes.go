@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
@@ -271,7 +272,21 @@ func (l *taskList) notify(actions []task.Action) {
 				actions[n] = task.Refresh
 			}
 		}
+		if i := l.fileOf(t.Resource); i >= 0 && actions[i] == "" {
+			actions[i] = task.Refresh // what is mounted anew takes what the file says
+		}
 	}
+}
+
+// fileOf returns the index of the file for the mount point of a mount, where what is mounted takes what that says; -1
+// when there is none.
+func (l *taskList) fileOf(r resource.Resource) int {
+	if r.Type != "mount" || schema.IsSwap(r) || r.Parameters.StringOr("ensure", "mounted") != "mounted" {
+		return -1
+	}
+	return slices.IndexFunc(l.tasks, func(t task.Task) bool {
+		return schema.IsMountPoint(t.Resource, r.Title) && !t.Resource.Noop()
+	})
 }
 
 // persists reports whether the ledger records the task once it is done (litp.md 50).

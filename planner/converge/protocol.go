@@ -125,8 +125,8 @@ type Item struct {
 	resource.Resource
 	Digest string `json:"digest,omitempty"` // resource.Digest as the planner computed it; recorded in the ledger
 	Remove bool   `json:"remove,omitempty"` // undo it instead; only type and title count then
-	// RefreshOnly items are in the manifest because another item notifies them: they are not checked or applied, only
-	// refreshed when notified.
+	// RefreshOnly items are in the manifest because another item notifies them, or mounts something on them: they are not
+	// checked or applied, only refreshed when notified.
 	RefreshOnly bool `json:"refresh_only,omitempty"`
 	// Tolerate says that the item may fail. An action that did counts as done in the ledger; its result says that it
 	// failed.

@@ -297,7 +297,7 @@ func (x *session) items(ctx context.Context) {
 	x.sys.Named = make(map[ledger.Key]bool, len(x.operations))
 	for i, j := range x.operations {
 		x.index[j.id], x.sys.Named[x.key(j)] = i, true
-		if j.wrong == nil && !j.Remove && !j.RefreshOnly && !j.Noop() {
+		if j.wrong == nil && !j.Remove && !j.Noop() {
 			x.sys.Wanted = append(x.sys.Wanted, j.Resource)
 		}
 		e := x.ledger.Entry(x.manifest.Site, j.id)

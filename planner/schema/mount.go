@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -12,7 +13,8 @@ import (
 func Mount() resource.Schema {
 	return resource.Schema{
 		Type:         "mount",
-		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. Files below it come after it. It is mounted again when it is notified.",
+		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. " +
+			"It does not make its directory: that is a `file`, which comes before it, and whose `owner`, `group` and `mode` what is mounted takes, too. Files below it come after it. It is mounted again when it is notified.",
 		NeedsMachine: true,
 		Restorable:   true,
 		Parameters: []resource.Parameter{
@@ -59,6 +61,16 @@ func Mount() resource.Schema {
 
 // IsSwap reports whether a mount is an area for swapping.
 func IsSwap(r resource.Resource) bool { return r.Parameters.String("fstype") == "swap" }
+
+// FileAttributes are the parameters of a file that what is mounted on it takes, too.
+var FileAttributes = []string{"owner", "group", "mode"}
+
+// IsMountPoint reports whether a resource is the file for a mount point, and says something that counts for what is
+// mounted there.
+func IsMountPoint(r resource.Resource, point string) bool {
+	return point != "" && r.Type == "file" && FilePath(r) == point && FileEnsure(r) == fileDirectory &&
+		slices.ContainsFunc(FileAttributes, r.Parameters.Has)
+}
 
 func checkAtBoot(value any) error {
 	if text, _ := value.(string); text != "true" && text != "yes" {

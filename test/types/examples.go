@@ -75,8 +75,9 @@ user = { app = { gid = "app", password_max_age = 90, expiry = "2031-12-31" } }
 }
 `,
 	"mount": `mount = {
-  "/srv/data" = { device = "192.0.2.30:/export/data", fstype = "nfs", options = "ro,noatime" }
+  "/srv/data" = { device = "LABEL=data", fstype = "ext4", options = "noatime" }
 }
+file = { "/srv/data" = { ensure = "directory", mode = "0750" } }
 `,
 	"package": `package = {
   nginx       = { ensure = "installed", install_options = ["--no-install-recommends"], mark = "hold" }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
@@ -196,7 +198,7 @@ func (t mountType) Apply(ctx context.Context, s *Session, r resource.Resource) e
 		return err
 	}
 	if live == nil {
-		return t.mount(ctx, s, at)
+		return t.mountAsFile(ctx, s, at)
 	}
 	if err := t.remount(ctx, s, r, live); err != nil {
 		// With the new line left in fstab, the next check would take the mount for as it should be.
@@ -228,7 +230,34 @@ func (t mountType) remount(ctx context.Context, s *Session, r resource.Resource,
 	if err := t.unmount(ctx, s, at); err != nil {
 		return err
 	}
-	return t.mount(ctx, s, at)
+	return t.mountAsFile(ctx, s, at)
+}
+
+// mountAsFile mounts, and gives what is mounted the owner, group and mode of the file resource for the mount point,
+// which was applied to the directory below it. A file resource that comes later does that itself.
+func (t mountType) mountAsFile(ctx context.Context, s *Session, at mountPoint) error {
+	if err := t.mount(ctx, s, at); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(s.Wanted, func(r resource.Resource) bool { return schema.IsMountPoint(r, at.path) })
+	if i < 0 || s.Applied(s.Wanted[i].ID()) == "" {
+		return nil
+	}
+	file := s.Wanted[i]
+	dir := resource.Resource{Type: file.Type, Title: at.path, Parameters: resource.Parameters{"ensure": fileDirectory}}
+	for _, name := range schema.FileAttributes {
+		if file.Parameters.Has(name) {
+			dir.Parameters[name] = file.Parameters[name]
+		}
+	}
+	found, err := fileType{}.Check(ctx, s, dir)
+	if err == nil && len(found) > 0 {
+		err = fileType{}.Apply(ctx, s, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("it is mounted, and does not take what %s says: %w", file.ID(), err)
+	}
+	return nil
 }
 
 // options returns those of its line in fstab; empty when it has none.
@@ -288,8 +317,11 @@ func (t mountType) mount(ctx context.Context, s *Session, at mountPoint) error {
 	}
 	if info, err := s.Lstat(point); err == nil && !info.IsDir() && !info.IsRegular() && !info.IsLink() {
 		return fmt.Errorf("the mount point %s is neither a directory nor a file", point)
+	} else if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf(`the mount point %s is not there; add file[%q] with ensure = "directory", which comes first by itself`,
+			point, point)
 	} else if err != nil {
-		return fmt.Errorf("the mount point: %w; make the directory first, and require it", err)
+		return fmt.Errorf("the mount point: %w", err)
 	}
 	return t.run(ctx, s, "mount", point, "mount")
 }

@@ -1,12 +1,14 @@
 package types
 
 import (
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -147,8 +149,35 @@ func TestMountRefused(t *testing.T) {
 		t.Errorf("after an unmount that failed, fstab is %q, %v", content, err)
 	}
 	missing := res(t, mountType{}, "/none", resource.Parameters{"device": "tmpfs"})
-	if err := (mountType{}).Apply(t.Context(), busy.sys, missing); err == nil || !strings.Contains(err.Error(), "make the directory first") {
-		t.Errorf("%v", err)
+	const want = `the mount point /none is not there; add file["/none"] with ensure = "directory", which comes first by itself`
+	if err := (mountType{}).Apply(t.Context(), busy.sys, missing); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// What a file says of its mount point, what is mounted there gets at once, also when it is unmounted and mounted again.
+// A file that is still to come does that itself, once what is there was recorded.
+func TestMountGetsWhatTheFileSays(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		k := newKernel(t, rootFstab)
+		k.mode = 0o777
+		dir := res(t, fileType{}, "/mnt", resource.Parameters{"ensure": "directory", "mode": "0750"})
+		other := res(t, fileType{}, "/other", resource.Parameters{"ensure": "directory", "mode": "0700"})
+		k.sys.Site, k.sys.Ledger, k.sys.Wanted = "s", &ledger.Ledger{}, []resource.Resource{other, dir}
+		want := fs.FileMode(0o777)
+		if !later {
+			want = 0o750
+			k.sys.Ledger.Change(ledger.Record{Entry: &ledger.Entry{Site: "s", ID: dir.ID(), Type: "file", Title: "/mnt", Digest: "d"}})
+		}
+		for _, options := range []string{"noexec", "exec"} {
+			r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "options": options, "remounts": false})
+			if err := (mountType{}).Apply(t.Context(), k.sys, r); err != nil {
+				t.Fatal(err)
+			}
+			if info, err := os.Stat(k.sys.Root + "/mnt"); err != nil || info.Mode().Perm() != want {
+				t.Errorf("the file comes later: %v, options %s: what is mounted has %v, want %v (%v)", later, options, info.Mode(), want, err)
+			}
+		}
 	}
 }
 

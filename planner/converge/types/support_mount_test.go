@@ -16,8 +16,9 @@ import (
 type kernel struct {
 	t     *testing.T
 	sys   *Session
-	fail  string   // a command that begins with this fails
-	calls []string // what was run
+	fail  string      // a command that begins with this fails
+	mode  fs.FileMode // of the root of what is mounted; 0: that of the directory
+	calls []string    // what was run
 }
 
 func newKernel(t *testing.T, fstab string, live ...string) *kernel {
@@ -97,6 +98,11 @@ func (k *kernel) run(c system.Command) (system.Output, error) {
 		k.t.Errorf("unexpected command: %s", call)
 	}
 	k.set(live)
+	if k.mode != 0 && c.Argv[0] == "mount" {
+		if err := os.Chmod(k.sys.Root+point, k.mode); err != nil {
+			k.t.Error(err)
+		}
+	}
 	return system.Output{}, nil
 }
 
