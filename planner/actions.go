@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
@@ -80,6 +81,14 @@ func (b *desiredBuilder) addAction(name, place string, nodes []string, t task.Ta
 	t.Kind, t.Action, t.Resource = task.Remote, task.Run, schema.Normalize(t.Resource)
 	t.Digest = resource.Digest(t.Resource)
 	b.actions = append(b.actions, action{t, nodes})
+	found := newNodeErrors(len(b.site.Nodes))
+	for _, n := range nodes {
+		if b.nodesByName[n].IsFolder() {
+			found.add(invalid.Error{Object: "plugin", Name: name, Attribute: place, Code: invalid.BadValue,
+				Message: b.onSandbox([]string{string(t.Resource.ID())})}, []string{n})
+		}
+	}
+	b.errs = append(b.errs, found.all()...)
 }
 
 // assignActions gives every node its actions. Nodes with the same actions share them.

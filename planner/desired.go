@@ -101,6 +101,7 @@ type nodeSet struct {
 	services, layers []int
 	nodes            []string // sorted
 	local            []string // those of them with the transport local
+	folders          []string // those of them that are sandboxes
 	first, last      int      // of the groups that own them
 	list             *taskList
 	templates        map[resource.ID]resource.Parameters // see [taskList]

@@ -79,6 +79,9 @@ func (b *desiredBuilder) groupNodes() {
 		if n.Connection.Transport == "local" {
 			k.local = append(k.local, n.Name)
 		}
+		if n.IsFolder() {
+			k.folders = append(k.folders, n.Name)
+		}
 		k.first, k.last = min(k.first, owner), max(k.last, owner)
 	}
 }
@@ -105,6 +108,11 @@ func (b *desiredBuilder) makeTaskLists() {
 		for _, p := range unguarded(tasks, onLocal) {
 			if len(k.local) > 0 {
 				found.add(p, k.local)
+			}
+		}
+		if len(k.folders) > 0 {
+			for _, p := range b.needMachine(tasks) {
+				found.add(p, k.folders)
 			}
 		}
 		if unserved := b.unserved(k); len(unserved) > 0 {

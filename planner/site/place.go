@@ -19,10 +19,10 @@ const defaultPort = 22
 // ways may have two results. The node must carry the connection that counts for it ([Connection.Over]).
 func (n Node) Place() string {
 	c := n.Connection
-	if c.Transport == "local" {
-		if root := path.Clean("/" + c.Root); root != "/" {
-			return "the folder " + root
-		}
+	switch {
+	case n.IsFolder():
+		return "the folder " + path.Clean("/"+c.Root)
+	case c.Transport == "local":
 		return "this machine"
 	}
 	place := endpoint(n.Address, c.Port)
@@ -34,6 +34,12 @@ func (n Node) Place() string {
 		hops[i] = endpoint(b.Host, b.Port)
 	}
 	return place + " through " + strings.Join(hops, ", ")
+}
+
+// IsFolder reports whether the node is a sandbox: a folder of the controller that stands for its file system. The node
+// must carry the connection that counts for it.
+func (n Node) IsFolder() bool {
+	return n.Connection.Transport == "local" && path.Clean("/"+n.Connection.Root) != "/"
 }
 
 // endpoint writes host and port in one form.
