@@ -20,7 +20,7 @@ func factsAttribute() schema.MapNestedAttribute {
 	return schema.MapNestedAttribute{
 		Computed: true,
 		MarkdownDescription: "What each node said of its machine when it was first looked at, or at the last refresh, by the name of the node: the `facts` of templates. What is not known is null. " +
-			"A node that did not answer yet is null. Of a machine that takes the place of another one they are found by the next refresh; `data.slipway_nodes` has those of today.",
+			"A node that did not answer yet is null. `data.slipway_nodes` has those of today.",
 		NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
 			"os": schema.SingleNestedAttribute{Computed: true, MarkdownDescription: "The operating system.",
 				Attributes: map[string]schema.Attribute{
@@ -57,10 +57,9 @@ func objectOf(t attr.Type) types.ObjectType {
 	return object
 }
 
-// foreseeFacts plans the facts of nodes: those that are known stay, also of a node that may be another machine by now,
-// because a plan would print all of them; the next refresh finds that out. Those of the nodes that the run works on are
-// found out where they are not known, and the others stay null. works is sorted. Where lacks says what is not known
-// yet, work may be done on each node.
+// foreseeFacts plans the facts of nodes: those that are known stay where the node has not moved. Those of the nodes that
+// the run works on are found out where they are not known, and the others stay null. works is sorted. Where lacks says
+// what is not known yet, work may be done on each node.
 func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Planned, works []string,
 	lacks *site.Lacking) {
 	if prior == nil || prior.NodeFacts.IsNull() || prior.Nodes.IsNull() {
@@ -69,8 +68,9 @@ func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Pla
 	before, out := prior.NodeFacts.Elements(), map[string]attr.Value{}
 	foresee := func(name string, asked bool) {
 		facts, there := before[name]
+		_, stays := w.Site.Facts[name]
 		switch {
-		case there && !facts.IsNull():
+		case there && !facts.IsNull() && (stays || !asked):
 			out[name] = facts
 		case asked:
 			out[name] = types.ObjectUnknown(FactsType.AttrTypes)

@@ -69,6 +69,39 @@ output "facts" { value = slipway_deployment.test.node_facts }
 	}
 }
 
+// A node that moves to another machine has the facts of that one once the run was there, and the plan prints no others.
+func TestTextFactsOfAnotherMachine(t *testing.T) {
+	s, c := newSandbox(t, "a", "b", "new"), newCommandLine(t)
+	s.write("a", "etc/os-release", "ID=alpine\nVERSION_ID=3.20.1\n")
+	s.write("new", "etc/os-release", "ID=alpine\nVERSION_ID=3.21.0\n")
+	config := s.config([]string{"a", "b"}, []string{"app"}, `
+resource "slipway_service" "app" {
+  name          = "app"
+  selectors     = []
+  configuration = { file = { "/etc/app" = { content = "one" } } }
+}
+output "facts" { value = slipway_deployment.test.node_facts }
+`, "")
+	c.configure(config)
+	c.apply()
+	c.empty()
+	moved := strings.Replace(config, fmt.Sprintf("%q", s.path("a", "")), fmt.Sprintf("%q", s.path("new", "")), 1)
+	if moved == config {
+		t.Fatalf("node a does not move:\n%s", config)
+	}
+	c.configure(moved)
+	_, text, _ := strings.Cut(c.changes(), "will perform the following actions")
+	text, _, _ = strings.Cut(text, "Changes to Outputs")
+	if strings.Count(text, "memory_mib") != 1 || strings.Contains(text, `"b" =`) {
+		t.Errorf("the plan of another machine:\n%s", text)
+	}
+	c.apply()
+	if facts := c.facts(); len(facts) != 2 || facts["a"]["os"].(map[string]any)["release"] != "3.21.0" {
+		t.Errorf("the facts are %v", facts)
+	}
+	c.empty()
+}
+
 // A template reads facts of nodes that nobody has seen: the plan says that the run makes the content, the next plan is
 // empty, a fact that changes plans an update of the file, and one that changes between plan and apply fails its node.
 func TestTextTemplateOfFacts(t *testing.T) {
