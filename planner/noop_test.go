@@ -26,7 +26,7 @@ func TestStepsOfNoop(t *testing.T) {
 	s.Services[0].Configuration["exec"]["b"]["noop"] = true
 	p := mustMake(t, s, planner.Applied{"n": {"exec[c]": allApplied(t, s)["n"]["exec[c]"]}}, nil)
 	lines := p.Lines()
-	if want := "node phase: 1 change on node n: create exec[a], check exec[b] (noop)"; !strings.HasSuffix(
+	if want := "node phase: 1 change on node n: run exec[a], check exec[b] (noop)"; !strings.HasSuffix(
 		lines[len(lines)-1], want) {
 		t.Errorf("%q, want %q at the end", lines, want)
 	}

@@ -423,8 +423,9 @@ func describeChanges(tasks []task.Task) string {
 	return listed
 }
 
-// gather merges the tasks that do the same on several nodes, by action and resource. The result keeps the order of the
-// nodes where they agree.
+// gather merges the tasks that do the same on several nodes, by action and resource. A command is run, and refreshed
+// where nothing but a notification runs it, whether it is new or not. The result keeps the order of the nodes where they
+// agree.
 func gather(tasks []task.Task) []listedChange {
 	index := make(map[changeKey]int)
 	var out []listedChange
@@ -437,6 +438,10 @@ func gather(tasks []task.Task) []listedChange {
 			action = forget
 		case t.Resource.Noop():
 			action = check
+		case t.Resource.Type == "exec" && action != task.Remove:
+			if action = task.Run; t.Action == task.Refresh || t.Resource.Parameters.Bool("refreshonly") {
+				action = task.Refresh
+			}
 		}
 		k := changeKey{action, t.Resource.Type, t.Resource.Title, remark(t), overridden(t)}
 		this, ok := index[k]

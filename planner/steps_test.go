@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
@@ -113,5 +114,45 @@ func TestStepsOfGroupsThatDoTheSame(t *testing.T) {
 	}
 	if d := cmp.Diff(strings.Fields("a a b b c c"), three, cmp.Transformer("", func(s string) string { return s[:1] })); d != "" {
 		t.Errorf("three groups: %s", d)
+	}
+}
+
+// A command is run, not created, updated or repaired; one that only a notification runs is refreshed, and no change of
+// its own.
+func TestStepsOfCommands(t *testing.T) {
+	s := site.Site{
+		Name: "s", Nodes: []site.Node{{Name: "a"}},
+		Services: []site.Service{{Name: "commands", Configuration: conf{
+			"exec": titles{"init": params{}, "load": params{"refreshonly": true}, "look": params{"noop": true}},
+			"file": titles{"/a": params{"content": "x", "notify": []any{"exec[load]"}}},
+		}}},
+	}
+	of := func(init, load, look, file string) planner.Applied {
+		return planner.Applied{"a": {"exec[init]": init, "exec[load]": load, "exec[look]": look, "file[/a]": file}}
+	}
+	now, errs := planner.AppliedAfter(s)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	is := now["a"]
+	for name, tt := range map[string]struct {
+		applied planner.Applied
+		drift   []resource.ID
+		want    string
+	}{
+		"all are new":         {nil, nil, "2 changes on node a: run exec[init], check exec[look] (noop), create file[/a], refresh exec[load]"},
+		"one has changed":     {of("old", is["exec[load]"], is["exec[look]"], is["file[/a]"]), nil, "1 change on node a: run exec[init]"},
+		"one has drifted":     {now, []resource.ID{"exec[init]"}, "1 change on node a: run exec[init]"},
+		"one is notified":     {of(is["exec[init]"], is["exec[load]"], is["exec[look]"], "old"), nil, "1 change on node a: update file[/a], refresh exec[load]"},
+		"the other is as new": {of(is["exec[init]"], "old", is["exec[look]"], is["file[/a]"]), nil, "refresh exec[load] on node a"},
+	} {
+		steps := mustMake(t, s, tt.applied, planner.Drift{"a": tt.drift}).Steps()
+		if got := steps[len(steps)-1]; !strings.HasSuffix(got, "node phase: "+tt.want) {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	delete(s.Services[0].Configuration["exec"], "init")
+	if steps := mustMake(t, s, now, nil).Steps(); !strings.HasSuffix(steps[1], "1 change on node a: remove exec[init]") {
+		t.Errorf("a command that goes: %s", steps)
 	}
 }

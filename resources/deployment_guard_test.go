@@ -25,7 +25,7 @@ func TestTextOfAGuard(t *testing.T) {
 	}
 	c.configure(remote(guardedService))
 	text := c.changes()
-	if !strings.Contains(text, "create file[/etc/fw] (guard), exec[load], file[/etc/motd]") {
+	if !strings.Contains(text, "create file[/etc/fw] (guard), refresh exec[load], create file[/etc/motd]") {
 		t.Errorf("the guard is not shown:\n%s", text)
 	}
 	for want, config := range map[string]string{

@@ -79,7 +79,7 @@ resource "slipway_service" "tree" {
 		other.Wipe(t)
 		other.On(t, "touch /run/slow-done")
 		r := w.plan()
-		w.shows(r, run, []lab.Node{other}, on(other), phase(other, "3 changes on it: create file["+testFile+"], exec[slow], package[tree]"))
+		w.shows(r, run, []lab.Node{other}, on(other), phase(other, "3 changes on it: create file["+testFile+"], run exec[slow], create package[tree]"))
 		if strings.Contains(r.out, `"`+stays.Name+`" =`) {
 			t.Errorf("the plan shows %s, which stays as it is:\n%s", stays.Name, r.out)
 		}
@@ -110,7 +110,7 @@ resource "slipway_service" "tree" {
 	}
 	run++
 	work := []string{"default (critical): prepare 2 nodes (" + strings.Join(sorted(stays.Name, other.Name), ", ") + ")",
-		"default (critical): node phase: 4 changes on 2 nodes: update file[" + testFile + "] on 2, repair exec[slow] on 2"}
+		"default (critical): node phase: 4 changes on 2 nodes: update file[" + testFile + "] on 2, run exec[slow] on 2"}
 	w.shows(w.plan(), run, two, work...)
 	p := w.begin("apply", "-input=false", "-no-color", "-auto-approve")
 	for _, n := range two {
@@ -119,7 +119,7 @@ resource "slipway_service" "tree" {
 	p.signal(syscall.SIGINT, p.pid())
 	w.must(p.wait(), 1, "The run was interrupted")
 	run++
-	work[1] = "default (critical): node phase: 2 changes on 2 nodes: update exec[slow] on 2"
+	work[1] = "default (critical): node phase: 2 changes on 2 nodes: run exec[slow] on 2"
 	for _, args := range [][]string{nil, {"-refresh=false"}} {
 		w.shows(w.plan(args...), run, two, work...)
 	}

@@ -98,7 +98,7 @@ func TestServiceLife(t *testing.T) {
 	w.must(w.plan(), 0, "No changes")
 
 	w.set("release", "second")
-	w.must(w.plan(), 2, "service app: update release (version 5, up to update_inprogress)", "update file[/etc/slipway-app] on 2, exec[check] on 2")
+	w.must(w.plan(), 2, "service app: update release (version 5, up to update_inprogress)", "update file[/etc/slipway-app] on 2, run exec[check] on 2")
 	w.must(w.apply(), 0)
 	assertRelease(t, two, "second")
 	w.assertService(serviceStatus{"up", 6})
