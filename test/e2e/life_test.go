@@ -3,33 +3,45 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/test/lab"
 )
 
-// everything is a service with every type of configuration resource.
+// everything is a service with every type of configuration resource that a node of the lab can have, and with the
+// parameters of Puppet that no other test has on such a node.
 const everything = `
 resource "slipway_service" "everything" {
   name      = "everything"
   selectors = []
   configuration = {
-    package = { for p in ["nginx-light", "tree", "tzdata"] : p => { ensure = "installed" } }
+    package = merge({ for p in ["nginx-light", "tree", "tzdata", "git"] : p => { ensure = "installed" } }, { less = { mark = "manual" } })
     file = {
       "/etc/nginx/conf.d/status.conf" = { content = "server {\n  listen 8080;\n}\n", require = ["package[nginx-light]"] }
       "/etc/hello"                    = { ensure = "directory", mode = "0750" }
       "/etc/hello/link"               = { target = "/etc/hostname" }
       "/srv/scratch"                  = { ensure = "directory", mode = "0755" }
       "/etc/issue"                    = { content = "greetings\n", backup = ".bak" }
+      "/etc/sudoers.d/pilot"          = { content = "pilot ALL=(ALL) /bin/true\n", mode = "0440", validate_cmd = "visudo -cf %" }
+      "/etc/motd"                     = { content = "left alone\n", replace = false, mode = "0600" }
+      "/srv/second"                   = { ensure = "directory", mode = "0750", owner = "games" }
       "/srv/hello.tar.gz"             = { content_base64 = "H4sIAAAAAAAC/+3RMQ6CQBAF0Kk9hRcgLgT1PBYbICGQIN7fxcrYa0J8r/mTP8UU0+dxnKv61C05r8PUxRek4tKmVxafuW3f5tLX6dqc45jiBx739baU8/Gf+u3/hwAAAAAAAAAAAGBnnphdt+gAKAAA" }
     }
-    service     = { nginx = { ensure = "running", enable = true, subscribe = ["file[/etc/nginx/conf.d/status.conf]"] } }
-    group       = { crew = { gid = 2001 } }
+    service     = { nginx = { ensure = "running", enable = true, hasrestart = true, hasstatus = true, subscribe = ["file[/etc/nginx/conf.d/status.conf]"] } }
+    group       = { crew = { gid = "2001", tag = "life", alias = "team", loglevel = "debug" } }
     user        = { pilot = { uid = 2001, gid = "crew", home = "/home/pilot", managehome = true, shell = "/bin/sh", comment = "Pilot", purge_ssh_keys = true } }
     cron        = { sweep = { command = "/bin/true", user = "pilot", minute = ["*/5"], require = ["user[pilot]"] } }
-    mount       = { "/srv/scratch" = { device = "none", fstype = "tmpfs", options = "size=1m,mode=0755" } }
+    mount = {
+      "/srv/scratch" = { device = "none", fstype = "tmpfs", options = "size=1m,mode=0755" }
+      "/srv/second"  = { device = "none", fstype = "tmpfs", options = "size=1m,noexec", remounts = false, atboot = true }
+      "extra swap"   = { device = { template = "/srv/disk2/$${node.name}" }, fstype = "swap", options = "pri=7", require = ["exec[mkswap]"] }
+    }
+    file_line = { pam = { path = "/etc/pam.conf", line = "# pilot" } }
+    vcsrepo   = { "/home/pilot/app" = { source = "/home/pilot/origin", revision = "v1", user = "pilot", require = ["exec[origin]"] } }
     sysctl      = { "net.ipv4.conf.all.log_martians" = { value = "1" } }
     host        = { db = { ip = { template = "$${facts.os.family == \"Debian\" ? \"192.0.2.7\" : \"192.0.2.8\"}" }, host_aliases = ["db.example"] } }
     ini_setting = { answer = { path = "/etc/answer.ini", section = "deep", setting = "thought", value = "42" } }
@@ -42,7 +54,17 @@ resource "slipway_service" "everything" {
     }
     archive     = { hello = { source = "/srv/hello.tar.gz", checksum = "8380b5c1c6566e825178d4a756b8cfb4417ecf8cd9eb33f8a9f20ec25dc0bf51", extract = true, extract_path = "/srv/hello", strip_components = 1, user = "pilot" } }
     timezone    = { "Pacific/Auckland" = {} }
-    exec        = { "echo done >/home/pilot/mark" = { creates = "/home/pilot/mark", unless = [["test", "-e", "/home/pilot/mark"]], user = "pilot", cwd = "/home/pilot" } }
+    exec = {
+      mark   = { command = "test -e tried || { touch tried; exit 1; }; echo done >mark", tries = 2, try_sleep = 1, umask = "0077", creates = "/home/pilot/mark", unless = [["test", "-e", "/home/pilot/mark"]], user = "pilot", cwd = "/home/pilot" }
+      mkswap = {
+        command = { template = "dd if=/dev/zero of=new bs=64k count=16 && chmod 600 new && mkswap new && mv new $${node.name}" }
+        creates = { template = "/srv/disk2/$${node.name}" }, cwd = "/srv/disk2"
+      }
+      origin = {
+        command = "git init -q -b main /home/pilot/origin && cd /home/pilot/origin && echo one >greeting && git add . && git -c user.name=p -c user.email=p@example.com commit -qm one && git tag v1"
+        creates = "/home/pilot/origin/.git/refs/tags/v1", user = "pilot", require = ["package[git]"]
+      }
+    }
   }
 }
 `
@@ -68,7 +90,30 @@ var tampering = map[string]string{
 	"systemd_unit[nginx limits]":             "rm -r /etc/systemd/system/nginx.service.d",
 	"archive[hello]":                         "echo x >>/srv/hello/greeting",
 	"timezone[Pacific/Auckland]":             "ln -sf /usr/share/zoneinfo/Etc/UTC /etc/localtime",
-	"exec[echo done >/home/pilot/mark]":      "rm /home/pilot/mark",
+	"exec[mark]":                             "rm /home/pilot/mark",
+	"package[less]":                          "apt-mark -qq auto less",
+	"mount[extra swap]":                      "swapoff /srv/disk2/*",
+	"mount[/srv/second]":                     "mount -o remount,exec /srv/second",
+	"vcsrepo[/home/pilot/app]":               "echo two >>/home/pilot/app/greeting",
+	"file_line[pam]":                         "sed -i /pilot/d /etc/pam.conf",
+	"file[/etc/sudoers.d/pilot]":             "sed -i s/true/false/ /etc/sudoers.d/pilot",
+	"file[/etc/motd]":                        "chmod 640 /etc/motd",
+}
+
+// TestWholeLifeHasEveryType names the types that neither everything nor tampering has.
+func TestWholeLifeHasEveryType(t *testing.T) {
+	var missing []string
+	for typ := range schema.Types() {
+		given := regexp.MustCompile(`(?m)^    ` + typ + ` +=`).MatchString(everything)
+		changed := slices.ContainsFunc(slices.Collect(maps.Keys(tampering)), func(id string) bool { return strings.HasPrefix(id, typ+"[") })
+		if !given || !changed {
+			missing = append(missing, typ)
+		}
+	}
+	// Nodes share the kernel of their machine; TestRepositoryOfDnf has the other one.
+	if want := []string{"kernel_module", "yum_repository"}; !slices.Equal(sorted(missing...), want) {
+		t.Errorf("missing are %v, want %v", sorted(missing...), want)
+	}
 }
 
 // TestWholeLife is the life of a site with every type of configuration resource, on nodes that are reached in three
@@ -77,6 +122,9 @@ func TestWholeLife(t *testing.T) {
 	t.Parallel()
 	three := nodes.Take(t, 3)
 	root, sudo, far := three[0], three[1], three[2]
+	// git brings perl, which needs a newer perl-base than the image of the nodes has.
+	onEach(t, three, "apt-get -qq update && apt-get -qq -y install --only-upgrade perl-base && apt-mark -qq auto less")
+	t.Cleanup(func() { onEach(t, three, "apt-mark -qq manual less") })
 	before := fingerprints(t, three...)
 	w := newWorkspace(t, config{site: "life", nodes: three, services: everything, more: []string{"everything"}, node: fmt.Sprintf(`
   connect = {
@@ -87,6 +135,15 @@ func TestWholeLife(t *testing.T) {
 `, root.Name, sudo.Name, far.Name, root.Address, sudo.Address)}.hcl(t))
 	w.must(w.apply(), 0, "Apply complete")
 	w.must(w.plan(), 0, "No changes")
+	const look = `echo $(stat -c '%a %U' /srv/second; findmnt -no FSTYPE,OPTIONS /srv/second | cut -d, -f1-2)
+echo swap $(swapon --show=NAME,PRIO --noheadings | sed -n "s:^/srv/disk2/$(ls /srv/disk2) ::p")
+echo $(cd /home/pilot/app; stat -c %U greeting; cat greeting; git -c safe.directory=* describe --tags)
+echo $(apt-mark showmanual less git; grep -c alone /etc/motd; stat -c %a /etc/motd /home/pilot/mark)`
+	for i, got := range onEach(t, three, look) {
+		if want := "750 games tmpfs rw,noexec\nswap 7\npilot one v1\ngit less 0 600 600\n"; got != want {
+			t.Errorf("%s has\n%s\nwant\n%s", three[i].Name, got, want)
+		}
+	}
 
 	for _, hop := range []struct {
 		at         lab.Node
