@@ -40,12 +40,14 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	}
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
-	if out.Active != "" { // the next creation waits for the run
-		s, _, _ := plan.Value(ctx) // it was planned
-		out, plan.ActiveRun = out.Begun(s), types.StringValue(out.Active)
+	if s, known, _ := plan.Value(ctx); known && (out.Active != "" || out.Status == "" && len(old.nodes) > 0) {
+		if out.Active != "" { // the next creation waits for the run
+			plan.ActiveRun = types.StringValue(out.Active)
+		}
+		out = out.Begun(s, old.nodes)
 	}
 	if out.Status == "" {
-		return // no node was touched: nothing to save
+		return // no node was touched, and nothing was before: nothing to save
 	}
 	resp.Diagnostics.Append(plan.show(out, nil, old.value)...)
 	if diags.HasError() {

@@ -208,3 +208,28 @@ func TestTextOfADestroyAfterAFailedCreation(t *testing.T) {
 		}
 	}
 }
+
+// A creation that is refused before it starts, in the place of one that failed, keeps what the state has of that one:
+// nodes that are given up are known from it alone.
+func TestTextOfAContinuationThatIsRefused(t *testing.T) {
+	s := newSandbox(t, "a", "b")
+	c := newCommandLine(t)
+	config := func(nodes ...string) string {
+		return s.config(nodes, []string{"motd"}, files("motd", map[string]string{"/etc/motd": "hello\n", "/srv/x": "x\n"}), "")
+	}
+	c.configure(config("a", "b"))
+	c.failingApply() // /srv is missing
+	s.write("a", "file", "")
+	c.configure(strings.Replace(config("a"), s.path("", "journal"), s.path("a", "file"), 1))
+	c.has(c.failingApply(), []string{"The journal cannot be opened"})
+	s.mkdir("a", "srv")
+	c.configure(config("a"))
+	c.has(c.changes(), []string{"must be replaced", "The creation of the site did not finish"})
+	c.apply()
+	c.has(c.changes(), []string{"cleanup: tear down b"})
+	c.apply()
+	c.empty()
+	if got := s.content("b", "etc/motd"); got != "-" {
+		t.Errorf("b has %q", got)
+	}
+}

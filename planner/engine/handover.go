@@ -241,12 +241,6 @@ func Waiting(run journal.Run) string {
 	return wait + " to wait for it, or stop it with `terraform-provider-slipway runs cancel " + run.ID + "`"
 }
 
-// Begun returns what is remembered of a creation that goes on without Terraform: nothing is known to be applied.
-func (o Outcome) Begun(s site.Site) Outcome {
-	o.Status = Interrupted
-	return o.Of(s)
-}
-
 // outcome returns the outcome of a run that has ended.
 func (e *Engine) outcome(ctx context.Context, store *journal.Store, run journal.Run) (out Outcome, err error) {
 	if run.Outcome == "" {

@@ -66,6 +66,21 @@ func (o *Outcome) keep(name, was string, own site.Connection) {
 	o.Kept[name], o.State.Departed[name] = was, CredentialsOf(own)
 }
 
+// Begun returns what is remembered of a creation that goes on without Terraform, or that was refused: nothing is known
+// of the site, and what the creation that it replaces worked on is kept.
+func (o Outcome) Begun(s site.Site, replaced []site.Node) Outcome {
+	o.Status, o.State.Applied = Interrupted, planner.Applied{}
+	for _, n := range notAmong(replaced, s.Nodes) {
+		o.keep(n.Name, n.Name, n.Connection)
+	}
+	for _, n := range replaced {
+		if _, gone := o.Kept[n.Name]; gone || slices.Contains(site.NodeNames(s.Nodes), n.Name) {
+			o.State.Applied[n.Name] = unknownLedger()
+		}
+	}
+	return o.Of(s)
+}
+
 // conclude turns the report of a run into what to remember of nodes and groups.
 func (a *application) conclude(out *Outcome, report rollout.Report) {
 	state := State{Applied: planner.Applied{}, Values: a.past.Values, Machines: a.options.Machines.Known()}
