@@ -218,6 +218,7 @@ func (e *Engine) stop(ctx context.Context, run journal.Run, out *Outcome) bool {
 	calls, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
 	if err := e.Handing.Stop(calls, run); err != nil {
+		out.Active = run.ID
 		out.fail("The run could not be stopped", "%v\n\nIt goes on. Stop it with `terraform-provider-slipway runs cancel %s`.",
 			err, run.ID)
 		return false
