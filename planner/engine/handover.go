@@ -10,7 +10,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -77,6 +76,20 @@ func (e *Engine) handOver(ctx context.Context, operation string, prior *Prior, s
 	if out.add(m); out.Failed() {
 		return out
 	}
+	if active != nil && !active.Ended.IsZero() {
+		ended, err := e.outcome(ctx, store, *active)
+		switch {
+		case err == nil:
+			ended.Messages = append(out.Messages, ended.Messages...)
+			return ended
+		case journal.Away(err):
+			out.fail("The journal cannot be read", "%v. No node was touched.", err)
+			return out
+		}
+		out.warn("The last run is not known", "Run %s ended: %s. Its outcome cannot be read: %v. The apply goes on from what is "+
+			"on the nodes.", active.ID, active.Status, err)
+		active = nil
+	}
 	if active == nil {
 		if err := e.Handing.Ready(ctx); err != nil {
 			out.fail("The run cannot be handed over", "%v. No node was touched.", err)
@@ -90,13 +103,13 @@ func (e *Engine) handOver(ctx context.Context, operation string, prior *Prior, s
 		}
 		active = &about
 	}
-	if active.Ended.IsZero() {
-		if err := e.startWorkflow(ctx, store, *active, p, prior); err != nil {
-			out.fail("The run cannot be handed over", "%v", err)
-			return out
-		}
+	if err := e.startWorkflow(ctx, store, *active, p, prior); err != nil {
+		out.fail("The run cannot be handed over", "%v", err)
+		return out
 	}
-	return e.await(ctx, store, *active)
+	waited := e.await(ctx, store, *active)
+	waited.Messages = append(out.Messages, waited.Messages...)
+	return waited
 }
 
 func operation(prior *Prior) string {
@@ -293,12 +306,12 @@ func (e *Engine) LastHanded(ctx context.Context, siteName, known string) (h *Han
 	}
 	h = &Handed{Run: last}
 	if h.Outcome, err = e.outcome(ctx, store, last); err != nil {
-		return nil, fmt.Errorf("run %s: its outcome cannot be read: %w", last.ID, err)
+		return nil, fmt.Errorf("run %s ended: %s. Its outcome cannot be read: %w", last.ID, last.Status, err)
 	}
 	text, err := store.Blob(ctx, last.ID, encryption.Control, last.Request)
 	var r request
 	if err == nil {
-		err = resource.Decode(text, &r)
+		_, err = decodeWire(text, &r)
 	}
 	h.Model = r.Model
 	return h, err

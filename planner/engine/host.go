@@ -85,10 +85,7 @@ func (e *Engine) host(ctx context.Context, r *run, about journal.Run, saved stri
 	text, err := r.store.Blob(ctx, about.ID, encryption.Control, about.Request)
 	var asked request
 	if err == nil {
-		err = json.Unmarshal(text, &struct{ Version *int }{&asked.Version})
-	}
-	if err == nil && asked.Version == wireVersion {
-		err = resource.Decode(text, &asked)
+		asked.Version, err = decodeWire(text, &asked)
 	}
 	s, how, more := asked.run()
 	if err == nil {

@@ -168,12 +168,22 @@ func encodeOutcome(out Outcome) ([]byte, error) {
 	return json.Marshal(w)
 }
 
+// decodeWire reads a request or an outcome and returns its version. One of another version, which may have other
+// fields, is not read.
+func decodeWire(text []byte, into any) (version int, err error) {
+	var of struct{ Version int }
+	if err = json.Unmarshal(text, &of); err == nil && of.Version == wireVersion {
+		err = resource.Decode(text, into)
+	}
+	return of.Version, err
+}
+
 // decodeOutcome returns an outcome without its services, see [Outcome.Of].
 func decodeOutcome(text []byte) (Outcome, error) {
 	var w wireOutcome
-	err := resource.Decode(text, &w)
-	if err == nil && w.Version != wireVersion {
-		err = fmt.Errorf("has version %d, and this slipway reads version %d", w.Version, wireVersion)
+	version, err := decodeWire(text, &w)
+	if err == nil && version != wireVersion {
+		err = fmt.Errorf("it has version %d, and this slipway reads version %d", version, wireVersion)
 	}
 	out := Outcome{Status: w.Status, State: w.State, Kept: w.Kept, Groups: w.Groups, Nodes: w.Nodes,
 		Unreachable: w.Unreachable, Done: w.Done, Report: w.Report, Lost: w.Lost}

@@ -236,6 +236,22 @@ func (c *cluster) settings() temporal.Settings {
 	return temporal.Settings{Address: c.server.Address, Prefix: c.prefix, Keys: keys, Build: build}
 }
 
+// journals is where the journal of the site is.
+func (c *cluster) journals() journal.Location {
+	return journal.Location{URL: c.journal, Setting: "journal", Keys: c.settings().Keys}
+}
+
+// store returns the journal of the site, which exists.
+func (c *cluster) store() *journal.Store {
+	c.t.Helper()
+	s, err := c.journals().OpenExisting(c.t.Context(), c.site.Name)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
 // engine returns that of who asks for runs.
 func (c *cluster) engine(settings temporal.Settings) *engine.Engine {
 	c.t.Helper()
@@ -243,7 +259,7 @@ func (c *cluster) engine(settings temporal.Settings) *engine.Engine {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	journals := journal.Location{URL: c.journal, Setting: "journal", Keys: settings.Keys}
+	journals := c.journals()
 	executor := func() rollout.Executor { return client.Executor(journals) }
 	return &engine.Engine{Journals: journals, Executor: executor, Caller: controller.New(controller.Options{}),
 		Now: time.Now, Handing: &engine.Handing{Durable: client, Executor: executor, Asked: make(chan struct{})}}

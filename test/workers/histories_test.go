@@ -84,11 +84,7 @@ func (c *cluster) histories() (found []*workflow.WorkflowExecutionInfo) {
 // decide decides about the run that is active.
 func (c *cluster) decide(action string) {
 	c.t.Helper()
-	store, err := journal.Location{URL: c.journal}.OpenExisting(c.t.Context(), c.site.Name)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer store.Close() //nolint:errcheck // of a test
+	store := c.store()
 	c.await(action, func() bool {
 		active, err := store.Run(c.t.Context(), "")
 		if err == nil {

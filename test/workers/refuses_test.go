@@ -5,7 +5,9 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -23,6 +25,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/command"
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal"
 )
@@ -139,6 +142,81 @@ func TestOtherBuild(t *testing.T) {
 		t.Errorf("a node was touched: %q", out.Status)
 	}
 	says(t, said, "this is slipway "+build+", and there is a worker of slipway 1.0.0 on ")
+}
+
+// A request of another version than that of the worker ends its run, before a node is touched; an outcome of another
+// version is not taken over, and the next run goes on without it. What is said names both versions.
+func TestOtherWireVersion(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	c.worker(nil)
+	c.file("x\n")
+	c.apply()
+	store := c.store()
+	last, err := store.Run(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := store.Blob(t.Context(), last.ID, last.Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours struct{ Version int }
+	if err := json.Unmarshal(text, &ours); err != nil {
+		t.Fatal(err)
+	}
+	e := c.engine(c.settings())
+	// handed hands over a run that does what the first one did, as a slipway of another version of the wire does.
+	handed := func(id string, version int) {
+		t.Helper()
+		run := journal.Run{ID: id, Site: c.site.Name, Operation: "update", Workflow: e.Handing.Workflow(c.site.Name, id),
+			Desired: last.Desired}
+		of := func(version int) string { return fmt.Sprintf(`"Version":%d`, version) }
+		request := strings.Replace(string(text), of(ours.Version), of(version), 1)
+		request = strings.Replace(request, `"Site":{`, `"Site":{"Groups":7,"Nodes":[],`, 1) // fields are others there
+		if err := store.Hand(t.Context(), run, []byte(request)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, version := range []int{ours.Version - 1, ours.Version + 1} {
+		if err := os.Remove(c.path("a", "etc/app")); err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint("request-", version)
+		handed(id, version)
+		out, said := c.start().wait()
+		says(t, said, fmt.Sprintf("The request of the run cannot be read: has version %d, and this worker executes version "+
+			"%d: use a worker of the same version of slipway", version, ours.Version), c.key)
+		if out.Status != "" || out.Run != id || c.content("a", "etc/app") != "-" {
+			t.Errorf("run %q ended as %q, the file is %q", out.Run, out.Status, c.content("a", "etc/app"))
+		}
+
+		id = fmt.Sprint("outcome-", version)
+		handed(id, ours.Version)
+		w, err := store.Resume(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Kept has another type there
+		addresses, err := w.Put(t.Context(), journal.Blob{Content: fmt.Appendf(nil, `{"Kept":[],"Version":%d}`, version)})
+		if err == nil {
+			err = w.FinishWith(t.Context(), "succeeded", "", addresses[0])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("un %s ended: succeeded. Its outcome cannot be read: it has version %d, and this slipway reads "+
+			"version %d", id, version, ours.Version)
+		if _, err := e.LastHanded(t.Context(), c.site.Name, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error of a plan is %v, want %q", err, want)
+		}
+		c.prior = nil // the next creation goes on from the node
+		out, said = c.start().wait()
+		says(t, said, want)
+		if out.Status != engine.Deployed || out.Run == id || c.content("a", "etc/app") != "x\n" {
+			t.Errorf("run %q ended as %q, the file is %q", out.Run, out.Status, c.content("a", "etc/app"))
+		}
+	}
 }
 
 // gateway is a server in front of that of Temporal which uses TLS and wants an API key, as Temporal Cloud does.
