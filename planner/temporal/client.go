@@ -14,10 +14,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc/codes"
@@ -40,7 +43,8 @@ type Settings struct {
 	// ZoneWait is how long a session waits for a worker of its zone, LostAfter for how long the worker that runs it may be
 	// silent before it counts as gone. 0: the defaults.
 	ZoneWait, LostAfter time.Duration
-	Build               string // version of slipway
+	Build               string           // version of slipway
+	Now                 func() time.Time // nil is time.Now
 }
 
 // TLS says how a server of Temporal is reached with TLS. Empty fields are the defaults of the machine.
@@ -283,16 +287,59 @@ func (c *Client) Ready(ctx context.Context) error {
 // pollTime is how long a worker may wait for an answer of the server until it asks again, with time to spare.
 const pollTime = 70 * time.Second
 
-// workers returns the identities of the workers that take from a task queue.
+// workers returns the identities of the workers that take from a task queue. The server lists who took from it in the
+// last minutes, by its clock.
 func (c *Client) workers(ctx context.Context, queue string, kind enums.TaskQueueType) (names []string, err error) {
 	d, err := c.client.DescribeTaskQueue(ctx, queue, kind)
-	for _, p := range d.GetPollers() {
-		if time.Since(p.GetLastAccessTime().AsTime()) < pollTime && !slices.Contains(names, p.GetIdentity()) {
-			names = append(names, p.GetIdentity())
+	pollers := d.GetPollers()
+	there := func(now time.Time) (names []string) {
+		for _, p := range pollers {
+			if now.Sub(p.GetLastAccessTime().AsTime()) < pollTime && !slices.Contains(names, p.GetIdentity()) {
+				names = append(names, p.GetIdentity())
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	now := time.Now
+	if c.settings.Now != nil {
+		now = c.settings.Now
+	}
+	if names = there(now()); len(names) > 0 || len(pollers) == 0 {
+		return names, err
+	}
+	at, err := c.serverTime(ctx) // the clocks may differ
+	return there(at), err
+}
+
+// serverTime returns the time of the server's clock: that at which it took down that this process asks for tasks.
+func (c *Client) serverTime(ctx context.Context) (at time.Time, err error) {
+	queue, own := c.settings.queue("time"), uuid.NewString()
+	asking, stop := context.WithTimeout(ctx, answerTime)
+	var asks sync.WaitGroup
+	defer asks.Wait()
+	defer stop()
+	asks.Go(func() { // nobody sends tasks there
+		_, _ = c.client.WorkflowService().PollActivityTaskQueue(asking, &workflowservice.PollActivityTaskQueueRequest{
+			Namespace: cmp.Or(c.settings.Namespace, DefaultNamespace), TaskQueue: &taskqueue.TaskQueue{Name: queue},
+			Identity: own})
+	})
+	for {
+		d, err := c.client.DescribeTaskQueue(asking, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+		for _, p := range d.GetPollers() {
+			if p.GetIdentity() == own {
+				return p.GetLastAccessTime().AsTime(), nil
+			}
+		}
+		if err != nil {
+			return at, err
+		}
+		select {
+		case <-time.After(shortestPoll):
+		case <-asking.Done():
+			return at, asking.Err()
 		}
 	}
-	slices.Sort(names)
-	return names, err
 }
 
 // sameBuild refuses workers of another version: they may plan a run in another way than who asks for it.

@@ -219,6 +219,20 @@ func TestOtherWireVersion(t *testing.T) {
 	}
 }
 
+// Who asks for a run finds the workers, whichever clock is wrong: the server's says when they were there.
+func TestOtherClock(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a"})
+	c.worker(nil)
+	for _, wrong := range []time.Duration{time.Hour, -time.Hour} {
+		settings := c.settings()
+		settings.Now = func() time.Time { return time.Now().Add(wrong) }
+		if err := c.engine(settings).Handing.Ready(t.Context()); err != nil {
+			t.Errorf("with a clock that is wrong by %s: %v", wrong, err)
+		}
+	}
+}
+
 // gateway is a server in front of that of Temporal which uses TLS and wants an API key, as Temporal Cloud does.
 func gateway(t *testing.T, server, key string) (address, caFile string) {
 	t.Helper()
