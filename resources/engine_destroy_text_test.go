@@ -109,7 +109,7 @@ func TestTextEngineDestroy(t *testing.T) {
 	d.must(cmd.Process.Kill())
 	_ = cmd.Wait()
 	waiting, refused := d.elsewhere(), d.elsewhere()
-	d.contains("the plan", refused.changes(), "A run is active", "Run "+run+", started", "Destroy again to wait for it",
+	d.contains("the plan", refused.changes(), "A run is active", "Run "+run+", started", "no node was looked at", "Destroy again to wait for it",
 		"runs cancel "+run)
 	d.contains("the plan of a destroy", refused.run(0, "plan", "-destroy", "-input=false", "-no-color"), "A run is active",
 		"runs cancel "+run)

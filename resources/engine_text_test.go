@@ -2,9 +2,9 @@ package resources_test
 
 import (
 	"bufio"
-	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -37,6 +37,11 @@ func newCluster(t *testing.T, nodes ...string) *cluster {
 func (c *cluster) engine(config, more string) string {
 	return strings.Replace(config, "provider \"slipway\" {\n",
 		"provider \"slipway\" {\n  engine = { temporal = { address = \""+c.server.Address+"\""+more+" } }\n", 1)
+}
+
+// with gives the deployment of a configuration one more attribute.
+func with(config, attribute string) string {
+	return strings.Replace(config, "  groups = ", "  "+attribute+"\n  groups = ", 1)
 }
 
 // worker starts a worker and returns when it works. It ends with the test.
@@ -79,19 +84,43 @@ func (c *cluster) await(what string, is func() bool) {
 	}
 }
 
-// killed kills Terraform in an apply, while the run waits for approval. It returns the run, and what was printed.
-func (c *cluster) killed(in *commandLine) (run string, out *bytes.Buffer) {
+// ends are the ways in which Terraform ends without saying so to its provider.
+var ends = map[string]func(terraform *process) error{
+	"SIGKILL": func(p *process) error { return p.Process.Kill() },
+	// a closed terminal, which signals the provider, too
+	"SIGHUP": func(p *process) error { return syscall.Kill(-p.Process.Pid, syscall.SIGHUP) },
+	// Terraform prints every ten seconds that it waits
+	"closed pipe": func(p *process) error { return p.out.Close() },
+}
+
+// process is a command of Terraform at work, with a process group of its own.
+type process struct {
+	*exec.Cmd
+	out *os.File // its output
+}
+
+// killed ends Terraform in an apply, while the run waits for approval, and returns the run. Nothing of Terraform is left.
+func (c *cluster) killed(in *commandLine, how string) (run string) {
 	c.t.Helper()
-	cmd, out := in.command("apply", "-auto-approve", "-input=false", "-no-color")
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
+	cmd, _ := in.command("apply", "-auto-approve", "-input=false", "-no-color")
+	out, to, err := os.Pipe()
+	c.must(err)
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = to, to, &syscall.SysProcAttr{Setpgid: true}
+	err = cmd.Start()
+	_ = to.Close() // Terraform has it
+	c.must(err)
+	applying := regexp.MustCompile(`^slipway_deployment\.test: (Creating|Modifying)`)
+	for lines := bufio.NewScanner(out); lines.Scan() && !applying.MatchString(lines.Text()); {
+		c.t.Log(lines.Text())
 	}
 	run = c.waiting()
-	if err := cmd.Process.Kill(); err != nil {
-		c.t.Fatal(err)
+	c.must(ends[how](&process{cmd, out}))
+	if err := cmd.Wait(); err == nil {
+		c.t.Errorf("Terraform ends in order with %s", how)
 	}
-	_ = cmd.Wait()
-	return run, out
+	_ = out.Close() // nobody writes to it
+	c.await("nothing of Terraform is left", func() bool { return syscall.Kill(-cmd.Process.Pid, 0) != nil })
+	return run
 }
 
 // A run that is handed over to Temporal does what one of this process does, and outlives Terraform.
@@ -108,9 +137,12 @@ func TestTextEngine(t *testing.T) {
 		t.Error("the site is not deployed")
 	}
 
-	// Terraform is killed while the run waits for approval.
+	// Terraform is killed while the run waits for approval, and so is one that waits for the run.
 	c.configure(s.engine(s.rolling("y\n", canary), ""))
-	run, out := s.killed(c)
+	run := s.killed(c, "SIGKILL")
+	if again := s.killed(c, "closed pipe"); again != run {
+		t.Errorf("the apply did not wait for run %s, but for %s", run, again)
+	}
 	state, err := os.ReadFile(filepath.Join(c.dir, "terraform.tfstate"))
 	if err != nil {
 		t.Fatal(err)
@@ -118,12 +150,19 @@ func TestTextEngine(t *testing.T) {
 	other.write("terraform.tfstate", string(state))
 	other.configure(s.engine(s.rolling("z\n", ""), ""))
 	if text := unwrapped(other.failingApply()); !strings.Contains(text, "runs cancel "+run) {
-		t.Errorf("another desire does not say how to cancel the run:\n%s\n%s", text, out)
+		t.Errorf("another desire does not say how to cancel the run:\n%s", text)
 	}
-	c.changes("-out=active.tfplan") // of a run that ends before the apply
+	other.configure(with(s.engine(s.rolling("y\n", canary), ""), `protect = { max_torn_down_nodes = "100%" }`))
+	c.has(other.run(1, "apply", "-replace="+deployment, "-input=false", "-no-color", "-auto-approve"),
+		[]string{"as requested", "A run is active", "Another run is at work on the site", "runs cancel " + run})
+	c.has(c.changes("-out=active.tfplan"), []string{"A run is active", "Run " + run + ", started", "no node was looked at",
+		`"` + run + `" -> ""`, "2.3 all (critical): batch 2 of 2: 1 node (b)", `"deployed" -> (known after apply)`})
 	s.companion(0, "runs", "approve", run)
 	s.await("the end of the run", func() bool { return strings.Contains(s.companion(0, "runs"), "update     succeeded") })
-	c.run(0, "apply", "-input=false", "-no-color", "active.tfplan")
+	other.configure(s.engine(s.rolling("y\n", canary), ""))
+	c.has(other.changes(), []string{"A run ended without Terraform", "Run " + run + " of the site \"lon1\" ended at",
+		"succeeded", "slipway_service.app will be updated"}, "slipway_deployment.test will be")
+	c.run(0, "apply", "-input=false", "-no-color", "active.tfplan") // it was planned while the run was active
 	c.empty()
 	if text := s.companion(0, "runs"); strings.Count(text, "update     succeeded") != 1 {
 		t.Errorf("the run was not adopted, but done again:\n%s", text)
@@ -137,10 +176,9 @@ func TestTextEngineCreationKilled(t *testing.T) {
 	c := newCommandLine(t)
 	s.worker()
 	c.configure(s.engine(s.rolling("x\n", canary), ""))
-	run, out := s.killed(c)
-	if text := unwrapped(c.changes()); !strings.Contains(text, "Run "+run) || !strings.Contains(text, "runs cancel "+run) {
-		t.Errorf("the plan does not say that the run is active:\n%s\n%s", text, out)
-	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // with nohup, Terraform would ignore it as these tests do
+	run := s.killed(c, "SIGHUP")
+	c.has(c.changes(), []string{"A run is active", "Run " + run + ", started", "runs cancel " + run})
 	s.companion(0, "runs", "approve", run)
 	s.await("the end of the run", func() bool { return strings.Contains(s.companion(0, "runs"), "create     succeeded") })
 	if text := unwrapped(c.changes()); !strings.Contains(text, "Run "+run) || !strings.Contains(text, "succeeded") {
@@ -208,12 +246,12 @@ func (c *cluster) count(kind string) int {
 	return strings.Count(c.companion(0, "report", "--output", "json"), `"kind": "`+kind+`"`)
 }
 
-// Terraform's own interrupt stops a run, unless it is to go on then.
+// Terraform's own interrupt stops a run, unless it is to go on then, and so does the end of its time.
 func TestTextEngineInterrupted(t *testing.T) {
 	s := newCluster(t, "a", "b")
 	c := newCommandLine(t)
 	s.worker()
-	interrupted := func(content, more string) string {
+	interrupted := func(content, more string, signal os.Signal) string {
 		t.Helper()
 		c.configure(s.engine(s.rolling(content, canary), more))
 		cmd, out := c.command("apply", "-auto-approve", "-input=false", "-no-color")
@@ -221,7 +259,7 @@ func TestTextEngineInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.waiting()
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
 		if err := cmd.Wait(); err == nil {
@@ -229,16 +267,28 @@ func TestTextEngineInterrupted(t *testing.T) {
 		}
 		return unwrapped(out.String())
 	}
-	if text := interrupted("x\n", ""); !strings.Contains(text, "The run was interrupted") {
+	if text := interrupted("x\n", "", syscall.SIGTERM); !strings.Contains(text, "The run was interrupted") {
 		t.Errorf("the run was not stopped:\n%s", text)
 	}
 	if text := s.companion(0, "runs"); !strings.Contains(text, "create     interrupted") {
 		t.Errorf("runs:\n%s", text)
 	}
-	if text := interrupted("y\n", ", detach = true"); !strings.Contains(text, "The run goes on") {
+	// So does the time limit of the deployment.
+	c.configure(with(s.engine(s.rolling("z\n", canary), ""), `timeouts = { create = "10s" }`))
+	c.has(c.failingApply(), []string{"The run ran out of time", "The limit of timeouts.create, 10s, is over", "interrupted"})
+	text := s.companion(0, "runs")
+	if strings.Count(text, "create     interrupted") != 2 || s.content("b", "etc/app") != "-" {
+		t.Errorf("the run was not stopped in order:\n%s", text)
+	}
+	if text := interrupted("y\n", ", detach = true", os.Interrupt); !strings.Contains(text, "The run goes on") {
 		t.Errorf("the run was not left active:\n%s", text)
 	}
-	text := unwrapped(c.run(2, "plan", "-input=false", "-no-color", "-detailed-exitcode"))
+	// The creation failed for Terraform, which plans to replace the deployment: nothing is torn down for that, and while
+	// the run is active, nothing else is done either.
+	c.configure(s.engine(s.rolling("w\n", ""), ""))
+	c.has(c.failingApply(), []string{"is tainted", "Another run is at work on the site", "runs cancel " + s.waiting()})
+	c.configure(s.engine(s.rolling("y\n", canary), ""))
+	text = unwrapped(c.run(2, "plan", "-input=false", "-no-color", "-detailed-exitcode"))
 	if !strings.Contains(text, "A run is active") || !strings.Contains(text, "active_run") {
 		t.Errorf("the plan does not say that a run is active:\n%s", text)
 	}

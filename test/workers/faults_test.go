@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/journal/postgrestest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -234,6 +236,85 @@ func TestFenced(t *testing.T) {
 	}
 	if got := c.content("a", "gate.ended"); !strings.Contains(got, "another worker went on with the session") {
 		t.Errorf("the session of the worker that was cut off ended with %s", got)
+	}
+}
+
+// away takes a worker away from the others, and brings it back.
+var away = map[string]func(host *process, path *proxy, away bool) error{
+	"cut off": func(_ *process, path *proxy, away bool) error { path.cut.Store(away); return nil },
+	"stopped": func(host *process, _ *proxy, away bool) error {
+		if away {
+			return host.cmd.Process.Signal(syscall.SIGSTOP)
+		}
+		return host.cmd.Process.Signal(syscall.SIGCONT)
+	},
+}
+
+// A worker that hosts a run and is cut off from the server, or stopped altogether, leaves the run to another one, which goes
+// on where it was: no task is started again. When it comes back it finds that it has lost the run, and changes nothing,
+// neither on the nodes nor in the journal.
+func TestHostComesBack(t *testing.T) {
+	t.Parallel()
+	type hosted struct {
+		*cluster
+		first *process
+		path  *proxy
+		run   *run
+	}
+	runs := map[string]hosted{} // one of each kind, at the same time: it takes a minute
+	for how := range away {
+		c := newCluster(t, site.Node{Name: "a"}, site.Node{Name: "b"}, site.Node{Name: "c"})
+		c.worker(ofNodes())
+		path := newProxy(t, c.server.Address)
+		h := hosted{cluster: c, path: path, first: c.worker(append(lost(), "--temporal", path.address))}
+		c.inGroups()
+		c.gated("task")
+		h.run = c.start()
+		runs[how] = h
+	}
+	since := time.Now()
+	for how, h := range runs {
+		h.atWork("a")
+		if err := away[how](h.first, h.path, true); err != nil {
+			t.Fatal(err)
+		}
+		h.write("a", "go")
+		h.worker(lost())
+	}
+	for how, h := range runs {
+		h.atWork("b")
+		if err := away[how](h.first, h.path, false); err != nil {
+			t.Fatal(err)
+		}
+		h.await("the first worker has lost the run", func() bool { return h.first.metric("slipway_runs") == "0" })
+		h.write("b", "go")
+		h.write("c", "go")
+	}
+	for how, h := range runs {
+		out, said := h.run.wait()
+		if took := time.Since(since); out.Status != engine.Deployed || took > 2*limit {
+			t.Errorf("%s: the run ended as %q after %s: %s", how, out.Status, took, said)
+		}
+		store := h.store()
+		last, err := store.Run(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := store.AllEvents(t.Context(), last.ID, journal.RunStarted, journal.TaskStarted, journal.RunFinished)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[journal.Kind]int{}
+		for _, e := range events {
+			kinds[e.Kind]++
+		}
+		want := map[journal.Kind]int{journal.RunStarted: 1, journal.TaskStarted: 6, journal.RunFinished: 1}
+		if !maps.Equal(kinds, want) {
+			t.Errorf("%s: the journal has the events %v, want %v", how, kinds, want)
+		}
+		for _, n := range h.site.Nodes {
+			h.logs(n.Name, "start task\nend task\n")
+		}
 	}
 }
 

@@ -22,6 +22,10 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	sdk "go.temporal.io/sdk/worker"
+
 	"github.com/slipway/terraform-provider-slipway/planner/command"
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
@@ -105,6 +109,14 @@ func TestRunRefused(t *testing.T) {
 		}
 	}
 	worker := c.worker(nil)
+	// The workflows of an older worker have task queues of their own.
+	older := sdk.New(c.server.Client(t, client.Options{}), c.prefix+"-workers",
+		sdk.Options{Identity: "worker of slipway 0.9.0 on old, process 7, with the key k"})
+	older.RegisterActivityWithOptions(func() error { return nil }, activity.RegisterOptions{Name: "here"})
+	if err := older.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer older.Stop()
 	ours := c.key
 	c.key = encryption.New()
 	keys := map[string]string{}
@@ -116,7 +128,8 @@ func TestRunRefused(t *testing.T) {
 		keys[key] = parsed.IDs(encryption.Control)[0]
 	}
 	refused("no worker executes runs of this version of slipway", "This is slipway "+build+" with the key "+keys[c.key]+
-		". There is a worker of slipway "+build, "with the key "+keys[ours], "and with the same task_queue_prefix and SLIPWAY_KEY")
+		". There is a worker of slipway 0.9.0 on old, process 7, with the key k, a worker of slipway "+build,
+		"with the key "+keys[ours], "and with the same task_queue_prefix and SLIPWAY_KEY")
 
 	// The key is replaced: all have both, then those that ask for runs use the new one.
 	worker.end(syscall.SIGKILL)
