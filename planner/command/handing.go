@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal"
@@ -118,13 +119,16 @@ func (d *deployment) model(c stateContent) ([]byte, error) {
 	return json.Marshal(model{c.Lineage, engine.WithoutCredentials(d.site.Nodes)})
 }
 
-// adopt brings the last run that was handed over into c, unless it is there. active is a run that has not ended, empty
-// when there is none; changed says that c is another one.
+// adopt brings the last run that was handed over into c, unless it is there, or cannot be read, as one of an older
+// slipway. active is a run that has not ended, empty when there is none; changed says that c is another one.
 func (d *deployment) adopt(ctx context.Context, c *stateContent) (active string, changed bool, err error) {
 	h, err := d.engine.LastHanded(ctx, d.site.Name, c.Run)
 	switch {
-	case err != nil:
+	case journal.Away(err):
 		return "", false, fmt.Errorf("the last run is not known: %w", err)
+	case err != nil:
+		d.notes.printf("warning: the last run is not known: %v. The state file counts as it is.\n", err)
+		return "", false, nil
 	case h == nil:
 		return "", false, nil
 	case h.Active:

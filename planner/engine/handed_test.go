@@ -40,7 +40,7 @@ func TestOutcomeWithTheKeyOfAZoneIsRefused(t *testing.T) {
 	}
 	e := &engine.Engine{Journals: at, Now: time.Now, Handing: &engine.Handing{}}
 	h, err := e.LastHanded(t.Context(), "lon1", "")
-	if err == nil || !strings.Contains(err.Error(), "run r1: its outcome cannot be read: ") || !strings.Contains(err.Error(),
+	if err == nil || !strings.Contains(err.Error(), "run r1 ended: succeeded. Its outcome cannot be read: ") || !strings.Contains(err.Error(),
 		`of the zone "", and must be with that of who hosts runs: an older slipway wrote it, or`) {
 		t.Errorf("%+v, %v", h, err)
 	}
