@@ -1,8 +1,12 @@
 package planner
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,7 +14,7 @@ import (
 
 const module = "github.com/slipway/terraform-provider-slipway/"
 
-// pure packages compute: no clock, no network, no files, no logging. What they import must be pure as well.
+// pure packages compute: no clock, no network, no files, no logging, no goroutine. What they import must be pure as well.
 var pure = []string{
 	"planner", "planner/callback", "planner/catalog", "planner/catalog/template", "planner/digraph", "planner/enroll",
 	"planner/invalid", "planner/lifecycle", "planner/override", "planner/plugin", "planner/refine", "planner/resource", "planner/run",
@@ -20,7 +24,7 @@ var pure = []string{
 
 // impure are packages of the standard library that a pure package must not import, with everything below them; addresses
 // and URLs are values.
-var impure = []string{"os", "net", "syscall", "database", "log", "crypto/rand", "math/rand", "testing", "plugin"}
+var impure = []string{"os", "net", "syscall", "database", "log", "crypto/rand", "math/rand", "testing", "plugin", "sync"}
 
 var values = []string{"net/netip", "net/url"}
 
@@ -102,6 +106,31 @@ func TestPurePackages(t *testing.T) {
 	}
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, known) {
 		t.Errorf("imports that break the rules:\n%s\nknown are:\n%s", strings.Join(got, "\n"), strings.Join(known, "\n"))
+	}
+}
+
+// TestPurePackagesStartNoGoroutine: make test has no race detector for these packages.
+func TestPurePackagesStartNoGoroutine(t *testing.T) {
+	for _, p := range pure {
+		files, err := filepath.Glob(filepath.Join("..", p, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", p, len(files), err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for node := range ast.Preorder(file) {
+				if start, is := node.(*ast.GoStmt); is {
+					t.Errorf("%s starts a goroutine", set.Position(start.Pos()))
+				}
+			}
+		}
 	}
 }
 
