@@ -91,6 +91,17 @@ func engineKnown(ctx context.Context, m modelV0) bool {
 		!m.Journal.IsUnknown()
 }
 
+// named returns a setting of the engine as users write it.
+func named(setting string) string {
+	switch setting {
+	case "":
+		return "engine.temporal"
+	case "encryption_key":
+		return setting
+	}
+	return "engine.temporal." + setting
+}
+
 // handing returns how runs are handed over; nil: this process executes them. What is configured is known.
 func (p *slipway) handing(ctx context.Context, m modelV0, journals journal.Location) (h *engine.Handing,
 	diags diag.Diagnostics) {
@@ -109,14 +120,14 @@ func (p *slipway) handing(ctx context.Context, m modelV0, journals journal.Locat
 	}
 	settings := temporal.Settings{Address: e.Temporal.Address.ValueString(), Namespace: e.Temporal.Namespace.ValueString(),
 		Prefix: e.Temporal.TaskQueuePrefix.ValueString(), APIKey: e.Temporal.APIKey.ValueString(), Keys: journals.Keys,
-		Build: p.version}
+		Build: p.version, Named: named}
 	if t := e.Temporal.TLS; t != nil {
 		settings.TLS = &temporal.TLS{CAFile: t.CAFile.ValueString(), CertFile: t.CertFile.ValueString(),
 			KeyFile: t.KeyFile.ValueString(), ServerName: t.ServerName.ValueString()}
 	}
 	client, err := temporal.NewClient(settings)
 	if err != nil {
-		diags.AddAttributeError(at, "Invalid engine", "engine.temporal: "+err.Error()+".")
+		diags.AddAttributeError(at, "Invalid engine", err.Error()+".")
 		return nil, diags
 	}
 	return &engine.Handing{Durable: client, Asked: p.runs.Asked(), Detach: e.Temporal.Detach.ValueBool(),

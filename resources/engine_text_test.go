@@ -319,9 +319,9 @@ func TestTextEngineRefuses(t *testing.T) {
 	refused(s.engine(config, ", namespace = \"nowhere\""), `has no namespace "nowhere"`)
 	refused(strings.Replace(s.engine(config, ""), s.server.Address, "127.0.0.1:1", 1),
 		`the Temporal server at "127.0.0.1:1" does not answer`)
-	refused(strings.Replace(s.engine(config, ""), s.server.Address, "nowhere", 1), `engine.temporal: address: "nowhere" is not HOST:PORT`)
+	refused(strings.Replace(s.engine(config, ""), s.server.Address, "nowhere", 1), `engine.temporal.address: "nowhere" is not HOST:PORT`)
 	refused(strings.Replace(s.engine(config, ""), "journal = ", "# ", 1), "engine.temporal: workers and all who plan share the journal")
 	refused(strings.Replace(s.engine(config, ""), "root = ", "credentials = { sudo_password = \"geheim\" }, root = ", 1),
 		`node "a": connect.credentials.sudo_password is a secret, and does not go to the workers`)
-	refused(s.engine(config, ", tls = { cert_file = \"x\" }"), "tls: cert_file and key_file go together")
+	refused(s.engine(config, ", tls = { cert_file = \"x\" }"), "engine.temporal.tls.cert_file: goes with engine.temporal.tls.key_file")
 }

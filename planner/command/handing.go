@@ -42,7 +42,7 @@ func (f *temporalFlags) add(flags *pflag.FlagSet) {
 
 func (f *temporalFlags) settings() (temporal.Settings, error) {
 	s := temporal.Settings{Address: cmp.Or(f.address, os.Getenv(addressVariable)), Namespace: f.namespace,
-		Prefix: f.prefix, APIKey: os.Getenv("SLIPWAY_TEMPORAL_API_KEY")}
+		Prefix: f.prefix, APIKey: os.Getenv("SLIPWAY_TEMPORAL_API_KEY"), Named: f.named}
 	t := temporal.TLS{CAFile: f.caFile, CertFile: f.certFile, KeyFile: f.keyFile, ServerName: f.serverName}
 	if f.tls || t != (temporal.TLS{}) {
 		s.TLS = &t
@@ -55,25 +55,19 @@ func (f *temporalFlags) settings() (temporal.Settings, error) {
 }
 
 // temporalSettings are the names of settings of a server, as commands have them.
-var temporalSettings = map[string]string{"address": "--temporal", "namespace": "--namespace",
+var temporalSettings = map[string]string{"": "--temporal", "address": "--temporal", "namespace": "--namespace",
 	"task_queue_prefix": "--task-queue-prefix", "tls": "--tls", "tls.ca_file": "--tls-ca-file",
-	"tls.cert_file": "--tls-cert-file and --tls-key-file", "tls.server_name": "--tls-server-name",
+	"tls.cert_file": "--tls-cert-file", "tls.key_file": "--tls-key-file", "tls.server_name": "--tls-server-name",
 	"api_key": "SLIPWAY_TEMPORAL_API_KEY", "encryption_key": "SLIPWAY_KEY"}
 
-// named names the settings of an error as commands do.
-func named(err error) error {
-	var setting *temporal.SettingError
-	if errors.As(err, &setting) {
-		return fmt.Errorf("%s: %w", temporalSettings[setting.Setting], setting.Err)
+// named returns a setting as the user wrote it.
+func (f *temporalFlags) named(setting string) string {
+	name := temporalSettings[setting]
+	if name == "--temporal" && f.address == "" && os.Getenv(addressVariable) != "" {
+		return addressVariable
 	}
-	return err
+	return name
 }
-
-// durable names what keeps runs from being handed over as commands do.
-type durable struct{ *temporal.Client }
-
-// Ready implements [engine.Durable].
-func (d durable) Ready(ctx context.Context) error { return named(d.Client.Ready(ctx)) }
 
 // handOver makes the engine of a site hand its runs over, where a server is named; it and the keys are of the workers.
 func (f *runFlags) handOver(e *engine.Engine) error {
@@ -93,18 +87,18 @@ func (f *runFlags) handOver(e *engine.Engine) error {
 	}
 	settings, err := f.temporal.settings()
 	if err != nil {
-		return inputError(named(err))
+		return inputError(err)
 	}
 	settings.Build = f.version
 	client, err := temporal.NewClient(settings)
 	if err != nil {
-		return inputError(named(err))
+		return inputError(err)
 	}
 	journals.Keys = settings.Keys
 	asked := make(chan struct{})
 	close(asked) // the context ends with a signal, and with nothing else
 	e.Journals, e.Executor = journals, func() rollout.Executor { return client.Executor(journals) }
-	e.Handing = &engine.Handing{Durable: durable{client}, Executor: e.Executor, Asked: asked, Detach: f.detach}
+	e.Handing = &engine.Handing{Durable: client, Executor: e.Executor, Asked: asked, Detach: f.detach}
 	return nil
 }
 

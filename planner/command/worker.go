@@ -93,7 +93,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 		}
 		settings, err := f.settings()
 		if err != nil {
-			return inputError(fmt.Errorf("worker: %w", named(err)))
+			return inputError(fmt.Errorf("worker: %w", err))
 		}
 		settings.Build = version
 		journals, err := j.location()
@@ -122,7 +122,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 		if control || len(zones) == 0 {
 			client, err := temporal.NewClient(settings)
 			if err != nil {
-				return fmt.Errorf("worker: %w", named(err))
+				return fmt.Errorf("worker: %w", err)
 			}
 			e := &engine.Engine{Journals: journals,
 				Executor: func() rollout.Executor { return client.Executor(journals) },
@@ -152,7 +152,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 			out.printf("working for %s\n", settings.Address)
 		}
 		if err := w.Run(cmd.Context()); err != nil {
-			return fmt.Errorf("worker: %w", named(err))
+			return fmt.Errorf("worker: %w", err)
 		}
 		return errors.Join(notes.err, out.err)
 	}

@@ -214,8 +214,8 @@ func unfinished(id resource.ID, lockedBy string) string {
 	}
 }
 
-// noSite is the site of a manifest that is about no site: no user can give a site this name.
-const noSite = "(none)"
+// NoSite is the site of a manifest that is about no site: no user can give a site this name. It has no journal.
+const NoSite = "(none)"
 
 // Identify asks nodes which machines they are and what these are like, and changes nothing there. What a node does not
 // say is missing; a warning names the nodes that do not answer.
@@ -231,7 +231,7 @@ func (e *Engine) Identify(ctx context.Context, nodes []site.Node, how Settings) 
 		return nil, m
 	}
 	machines, silent := map[string]converge.Identity{}, map[string]error{}
-	found := e.survey(ctx, site.Site{Name: noSite, Nodes: nodes}, nil, State{}, Inspection{Settings: how})
+	found := e.survey(ctx, site.Site{Name: NoSite, Nodes: nodes}, nil, State{}, Inspection{Settings: how})
 	for node, survey := range found {
 		if machines[node] = survey.Identity; survey.Error != nil {
 			silent[node] = survey.Error

@@ -130,6 +130,14 @@ CREATE TABLE checks (
 );
 `, withReferences - 1: `
 ALTER TABLE services ADD COLUMN refers text NOT NULL DEFAULT 'null'; -- JSON list; null: recorded before
+`, withLooks - 1: `
+CREATE TABLE looks (
+	id      text COLLATE "C" PRIMARY KEY,
+	at      bigint NOT NULL,
+	request bytea NOT NULL, -- encrypted, as the next
+	answer  bytea -- NULL: none yet
+);
+ALTER TABLE looks ALTER COLUMN request SET STORAGE EXTERNAL, ALTER COLUMN answer SET STORAGE EXTERNAL;
 `}
 
 // schemaPrefix is the beginning of the names of schemas with journals; the site follows.

@@ -10,10 +10,10 @@ import (
 
 // newest is the version of the schema that this slipway writes. Both databases count alike; PostgreSQL begins with 4.
 // Journals of users have had the migrations to it, so never change one: append another.
-const newest = 9
+const newest = 10
 
 // The first versions with services, with the process of a lease, with runs that workflows execute, with contents for
-// workers, with checks, and with what services refer to.
+// workers, with checks, with what services refer to, and with looks of workers.
 const (
 	withServices   = 2
 	withProcesses  = 3
@@ -21,6 +21,7 @@ const (
 	withBlobs      = 7
 	withChecks     = 8
 	withReferences = 9
+	withLooks      = 10
 )
 
 // emptyError means that the database has no content, because a run was killed before its first transaction. It counts

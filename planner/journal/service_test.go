@@ -513,7 +513,7 @@ func TestReferencesOfOlderVersions(t *testing.T) {
 		recordServices(t, w, []services.Revision{ntp(1, "up")})
 		finish(t, w)
 		back := map[bool]string{true: "PRAGMA user_version = 8", false: "UPDATE journal SET version = 8"}[at.URL == ""]
-		for _, statement := range []string{"ALTER TABLE services DROP COLUMN refers", back} {
+		for _, statement := range []string{"ALTER TABLE services DROP COLUMN refers", "DROP TABLE looks", back} {
 			if _, err := old.db.ExecContext(t.Context(), statement); err != nil {
 				t.Fatal(err)
 			}

@@ -294,6 +294,13 @@ CREATE TABLE checks (
 );
 `, `
 ALTER TABLE services ADD COLUMN refers TEXT NOT NULL DEFAULT 'null'; -- JSON list; null: recorded before
+`, `
+CREATE TABLE looks (
+	id      TEXT PRIMARY KEY,
+	at      INTEGER NOT NULL,
+	request BLOB NOT NULL, -- encrypted, as the next
+	answer  BLOB -- NULL: none yet
+);
 `}
 
 // foreignError means that a database is not a journal. It names its first tables.

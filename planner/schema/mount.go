@@ -12,8 +12,8 @@ import (
 // Mount declares the type mount.
 func Mount() resource.Schema {
 	return resource.Schema{
-		Type:         "mount",
-		Summary:      "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. " +
+		Type: "mount",
+		Summary: "A mount point: its line of /etc/fstab and whether it is mounted; the title is its path. " +
 			"It does not make its directory: that is a `file`, which comes before it, and whose `owner`, `group` and `mode` what is mounted takes, too. Files below it come after it. It is mounted again when it is notified.",
 		NeedsMachine: true,
 		Restorable:   true,

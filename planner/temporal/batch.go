@@ -132,8 +132,7 @@ func Converge(ctx workflow.Context, in convergeInput) (result []byte, err error)
 type lane struct {
 	in     convergeInput // of its batches, without an id
 	store  *journal.Store
-	client client.Client
-	queue  string // of workflows
+	server *Client
 
 	context context.Context // of what goes on between sessions, until close
 	close   context.CancelFunc
@@ -174,6 +173,9 @@ type answer struct {
 	err      error
 	notBegun bool
 }
+
+// again reports whether the session may be tried again, because no worker began it.
+func (a answer) again() bool { return a.notBegun && !errors.As(a.err, new(unaskedError)) }
 
 // run runs a session and returns what came of it, at most lostLimit after ctx has ended.
 func (l *lane) run(ctx context.Context, session string, content []byte) answer {
@@ -371,7 +373,7 @@ func (l *lane) follow(ctx context.Context, s *sent, at inBatch) {
 		i = len(l.open)
 		b := &batch{id: at.Batch, closed: true}
 		l.open = append(l.open, b)
-		l.ended.Go(func() { l.watch(ctx, b, l.client.GetWorkflow(ctx, b.id, "")) })
+		l.ended.Go(func() { l.watch(ctx, b, l.server.client.GetWorkflow(ctx, b.id, "")) })
 	}
 	s.in, s.at, s.stopped, l.sent[s] = l.open[i], at, false, true
 	s.in.active++
@@ -463,19 +465,39 @@ func (l *lane) fill(ctx context.Context, b *batch, sessions []*sent) error {
 	return nil
 }
 
-// start starts the workflow of a batch, also when the server is away for a while, and watches it.
+// start starts the workflow of a batch, also when the server is away for a while, and watches it. When the server
+// refuses it, nobody begins its sessions.
 func (l *lane) start(ctx context.Context, b *batch) {
 	in := l.in
 	in.Batch = b.id
-	run, err := start(ctx, l.client, l.queue, b.id, in)
-	if err == nil {
+	run, err := l.server.start(ctx, b.id, in)
+	switch {
+	case err == nil:
 		l.watch(ctx, b, run)
+	case ctx.Err() == nil:
+		l.over(b, err)
 	}
 }
 
-// watch waits for the end of a batch.
+// watch waits for the end of a batch. Its sessions end with what their workers leave in the journal, also where the
+// server refuses to say what becomes of it.
 func (l *lane) watch(ctx context.Context, b *batch, run client.WorkflowRun) {
-	err := ends(ctx, run, nil)
+	for {
+		err := l.server.ends(ctx, run, nil)
+		if !errors.As(err, new(unaskedError)) {
+			l.over(b, err)
+			return
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// over notes that the workflow of a batch has ended, or that there is none.
+func (l *lane) over(b *batch, err error) {
 	l.mu.Lock()
 	b.over, b.err = true, err
 	l.mu.Unlock()

@@ -52,7 +52,7 @@ func TestASessionThatNoWorkerTookIsGivenUp(t *testing.T) {
 	server := &idle{started: make(chan string, 1)}
 	node := site.Node{Name: "a", Zone: "rack1"}
 	in := convergeInput{Site: "lon1", Run: "r1", Zone: node.Zone, ZoneWait: 2 * time.Minute}
-	l := &lane{in: in, store: store, client: server, sent: map[*sent]bool{}, news: make(chan struct{}, 1)}
+	l := &lane{in: in, store: store, server: &Client{Settings{Keys: keys}, server}, sent: map[*sent]bool{}, news: make(chan struct{}, 1)}
 	l.context, l.close = context.WithCancel(t.Context())
 	defer func() {
 		l.close()

@@ -45,6 +45,9 @@ type Settings struct {
 	ZoneWait, LostAfter time.Duration
 	Build               string           // version of slipway
 	Now                 func() time.Time // nil is time.Now
+	// Named returns a setting as users write it, for errors: an attribute of engine.temporal, such as tls.ca_file, or
+	// encryption_key; the empty one is the server. Required.
+	Named func(setting string) string
 }
 
 // TLS says how a server of Temporal is reached with TLS. Empty fields are the defaults of the machine.
@@ -58,40 +61,30 @@ const (
 	DefaultNamespace = "default"
 	DefaultPrefix    = "slipway"
 	DefaultZoneWait  = 2 * time.Minute
-	// DefaultLostAfter is longer than where another attempt finds what the first one did: a session is not tried again.
+	// After DefaultLostAfter a worker that is cut off also gives its sessions up, by its own clock: another one goes on.
 	DefaultLostAfter = time.Minute
 )
 
-// SettingError is an error of a setting, which users write in different ways.
-type SettingError struct {
-	Setting string // as an attribute of engine.temporal; encryption_key
-	Err     error
+func (s Settings) wrong(setting, format string, args ...any) error {
+	return fmt.Errorf("%s: %w", s.Named(setting), fmt.Errorf(format, args...))
 }
 
-func (e *SettingError) Error() string { return e.Setting + ": " + e.Err.Error() }
-
-func (e *SettingError) Unwrap() error { return e.Err }
-
-func wrong(setting, format string, args ...any) error {
-	return &SettingError{setting, fmt.Errorf(format, args...)}
-}
-
-// Check returns what is wrong with settings, a *[SettingError].
+// Check returns what is wrong with settings.
 func (s Settings) Check() error {
 	host, port, err := net.SplitHostPort(s.Address)
 	number, noNumber := strconv.Atoi(port)
 	switch {
 	case s.Address == "":
-		return wrong("address", "is needed, such as \"temporal.example.org:7233\"")
+		return s.wrong("address", "is needed, such as \"temporal.example.org:7233\"")
 	case err != nil || host == "" || noNumber != nil || number < 1 || number > 65535:
-		return wrong("address", "%q is not HOST:PORT; write, for example, \"temporal.example.org:7233\"", s.Address)
+		return s.wrong("address", "%q is not HOST:PORT; write, for example, \"temporal.example.org:7233\"", s.Address)
 	case strings.ContainsAny(s.Prefix, " \t\n/"):
-		return wrong("task_queue_prefix", "%q must be without white space and slashes", s.Prefix)
+		return s.wrong("task_queue_prefix", "%q must be without white space and slashes", s.Prefix)
 	case s.TLS != nil && (s.TLS.CertFile == "") != (s.TLS.KeyFile == ""):
-		return wrong("tls", "cert_file and key_file go together; give both, or none")
+		return s.wrong("tls.cert_file", "goes with %s; give both, or neither", s.Named("tls.key_file"))
 	case s.Keys == nil:
-		return wrong("encryption_key", "is needed, and not set: "+encryption.Remedy+", or make one with "+
-			"`terraform-provider-slipway key` and give it to the provider and to all workers")
+		return s.wrong("encryption_key", "is needed, and not set: give that of the provider and all workers, or make one with "+
+			"`terraform-provider-slipway key` and give it to all of them")
 	}
 	return nil
 }
@@ -136,7 +129,7 @@ func zoneOf(queue string) (zone string, is bool) {
 // hosts returns the error of keys with which nobody hosts runs or asks for them, a *[SettingError].
 func (s Settings) hosts() error {
 	if s.Keys.OfZone() {
-		return wrong("encryption_key", "has keys of zones alone, and who hosts runs, or asks for them, needs the key of the "+
+		return s.wrong("encryption_key", "has keys of zones alone, and who hosts runs, or asks for them, needs the key of the "+
 			"site, from which these were made")
 	}
 	return nil
@@ -160,10 +153,10 @@ func (s Settings) dial() (client.Client, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	o := client.Options{HostPort: s.Address, Namespace: cmp.Or(s.Namespace, DefaultNamespace),
+	o := client.Options{HostPort: s.Address, Namespace: s.namespace(),
 		Logger: slog.New(slog.DiscardHandler)}
 	if s.TLS != nil || s.APIKey != "" {
-		config, err := cmp.Or(s.TLS, &TLS{}).config()
+		config, err := s.tls()
 		if err != nil {
 			return nil, err
 		}
@@ -176,21 +169,23 @@ func (s Settings) dial() (client.Client, error) {
 	return client.NewLazyClient(o)
 }
 
-func (t TLS) config() (*tls.Config, error) {
+// tls returns how connections are encrypted.
+func (s Settings) tls() (*tls.Config, error) {
+	t := cmp.Or(s.TLS, &TLS{})
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	if t.CAFile != "" {
 		text, err := os.ReadFile(t.CAFile)
 		if err != nil {
-			return nil, wrong("tls.ca_file", "%w", err)
+			return nil, s.wrong("tls.ca_file", "%w", err)
 		}
 		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, wrong("tls.ca_file", "%q has no certificate in PEM", t.CAFile)
+			return nil, s.wrong("tls.ca_file", "%q has no certificate in PEM", t.CAFile)
 		}
 	}
 	if t.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 		if err != nil {
-			return nil, wrong("tls.cert_file", "with tls.key_file: %w", err)
+			return nil, s.wrong("tls.cert_file", "with %s: %w", s.Named("tls.key_file"), err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
@@ -204,44 +199,56 @@ const answerTime = 10 * time.Second
 func (s Settings) ready(ctx context.Context, c client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if _, err := c.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return s.silent(err)
+	_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
+	if err == nil {
+		_, err = c.WorkflowService().DescribeNamespace(ctx,
+			&workflowservice.DescribeNamespaceRequest{Namespace: s.namespace()})
 	}
-	namespace := cmp.Or(s.Namespace, DefaultNamespace)
-	_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	if err == nil {
+		return nil
+	}
+	return cmp.Or(s.refused(err), s.silent(err))
+}
+
+func (s Settings) namespace() string { return cmp.Or(s.Namespace, DefaultNamespace) }
+
+// refused returns what is wrong where the server refuses a call, however often it is repeated; nil: it may pass.
+func (s Settings) refused(err error) error {
 	var missing *serviceerror.NamespaceNotFound
-	switch {
+	switch code := serviceerror.ToStatus(err).Code(); {
+	case err == nil:
+		return nil
 	case errors.As(err, &missing):
-		return wrong("namespace", "the Temporal server at %q has no namespace %q", s.Address, namespace)
-	case err != nil:
-		return s.silent(err)
+		return s.wrong("namespace", "the Temporal server at %q has no namespace %q", s.Address, s.namespace())
+	case code == codes.Unauthenticated, code == codes.PermissionDenied:
+		return s.wrong("api_key", "the Temporal server at %q refuses it for the namespace %q: %w", s.Address, s.namespace(), err)
+	case code == codes.InvalidArgument,
+		code == codes.ResourceExhausted && strings.Contains(err.Error(), "larger than max"):
+		return s.wrong("", "the Temporal server at %q refuses the call: %w", s.Address, err)
 	}
 	return nil
 }
 
-// silent returns what the error of a call to the server says of the settings. What TLS found is text only.
+// silent returns what the error of a call that was not answered says of the settings. What TLS found is text only.
 func (s Settings) silent(err error) error {
 	text := err.Error()
 	has := func(part string) bool { return strings.Contains(text, part) }
-	switch code := serviceerror.ToStatus(err).Code(); {
-	case code == codes.Unauthenticated, code == codes.PermissionDenied:
-		return wrong("api_key", "the Temporal server at %q refuses it for the namespace %q: %w", s.Address,
-			cmp.Or(s.Namespace, DefaultNamespace), err)
+	switch {
 	case has("x509: certificate signed by unknown authority"):
-		return wrong("tls.ca_file", "the certificate of the Temporal server at %q is signed by no authority that is trusted; "+
+		return s.wrong("tls.ca_file", "the certificate of the Temporal server at %q is signed by no authority that is trusted; "+
 			"give the file with the certificate of its authority", s.Address)
 	case has("x509: certificate is valid for"), has("x509: cannot validate certificate for"):
-		return wrong("tls.server_name", "the certificate of the Temporal server at %q is for another name; give one of its "+
+		return s.wrong("tls.server_name", "the certificate of the Temporal server at %q is for another name; give one of its "+
 			"names: %w", s.Address, err)
 	case has("first record does not look like a TLS handshake"):
-		return wrong("tls", "the Temporal server at %q does not use TLS; leave it and api_key out", s.Address)
+		return s.wrong("tls", "the Temporal server at %q does not use TLS; leave it and %s out", s.Address, s.Named("api_key"))
 	case has("tls: certificate required"), has("tls: bad certificate"), has("tls: unknown certificate"):
-		return wrong("tls.cert_file", "the Temporal server at %q wants a certificate of an authority that it trusts: %w",
+		return s.wrong("tls.cert_file", "the Temporal server at %q wants a certificate of an authority that it trusts: %w",
 			s.Address, err)
 	case s.TLS == nil && s.APIKey == "" && (has("reading server preface") || has("EOF") || has("connection reset")):
-		return wrong("tls", "the Temporal server at %q ends connections without TLS; use it, if the server does", s.Address)
+		return s.wrong("tls", "the Temporal server at %q ends connections without TLS; use it, if the server does", s.Address)
 	}
-	return wrong("address", "the Temporal server at %q does not answer: %w", s.Address, err)
+	return s.wrong("address", "the Temporal server at %q does not answer: %w", s.Address, err)
 }
 
 // Client hands runs over, see [engine.Durable].
@@ -262,7 +269,7 @@ func NewClient(s Settings) (*Client, error) {
 // Ready reports why no run can be handed over now.
 func (c *Client) Ready(ctx context.Context) error {
 	if err := c.settings.ready(ctx, c.client); err != nil {
-		return fmt.Errorf("engine.temporal.%w", err)
+		return err
 	}
 	queue := c.settings.control()
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -273,7 +280,7 @@ func (c *Client) Ready(ctx context.Context) error {
 			return c.sameBuild(hosts)
 		}
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("engine.temporal: task queue %s: %w", queue, err)
+			return cmp.Or(c.settings.refused(err), c.settings.wrong("", "task queue %s: %w", queue, err))
 		}
 		select {
 		case <-time.After(askAgain):
@@ -346,8 +353,8 @@ func (c *Client) serverTime(ctx context.Context) (at time.Time, err error) {
 func (c *Client) sameBuild(hosts []string) error {
 	for _, name := range hosts {
 		if !strings.HasPrefix(name, fmt.Sprintf("worker of slipway %s on ", c.settings.Build)) {
-			return fmt.Errorf("engine.temporal: this is slipway %s, and there is a %s. Use one version for the provider and all "+
-				"workers", c.settings.Build, resource.Text(name))
+			return c.settings.wrong("", "this is slipway %s, and there is a %s. Use one version for all who plan and all workers",
+				c.settings.Build, resource.Text(name))
 		}
 	}
 	return nil
@@ -363,9 +370,9 @@ func (c *Client) nobody(ctx context.Context, queue string) error {
 			c.settings.Keys.IDs(encryption.Control)[0],
 			resource.Text(strings.Join(others[:min(len(others), mostNamed)], ", a ")))
 	}
-	return fmt.Errorf("engine.temporal: no worker executes runs of this version of slipway: nobody takes from the task "+
-		"queue %s in the namespace %q.%s Start `terraform-provider-slipway worker --control`, of this version and with the "+
-		"same task_queue_prefix and SLIPWAY_KEY", queue, cmp.Or(c.settings.Namespace, DefaultNamespace), there)
+	return c.settings.wrong("", "no worker executes runs of this version of slipway: nobody takes from the task queue %s in "+
+		"the namespace %q.%s Start `terraform-provider-slipway worker --control`, of this version, with the same prefix of task "+
+		"queues and the same key: its --task-queue-prefix and SLIPWAY_KEY", queue, c.settings.namespace(), there)
 }
 
 // mostNamed is how many workers an error names.
@@ -387,12 +394,13 @@ func (c *Client) Begin(ctx context.Context, run journal.Run) error {
 	if errors.As(err, &started) {
 		return nil
 	}
-	return err
+	return cmp.Or(c.settings.refused(err), err)
 }
 
 // Stop stops a run in order.
 func (c *Client) Stop(ctx context.Context, run journal.Run) error {
-	return c.client.SignalWorkflow(ctx, run.Workflow, "", StopSignal, nil)
+	err := c.client.SignalWorkflow(ctx, run.Workflow, "", StopSignal, nil)
+	return cmp.Or(c.settings.refused(err), err)
 }
 
 // Ended returns an error that says how the workflow of a run ended; nil while it is active, or cannot be asked.
@@ -417,5 +425,5 @@ func (c *Client) Ended(ctx context.Context, run journal.Run) error {
 
 // Executor returns an executor whose sessions workers of zones run.
 func (c *Client) Executor(journals engine.Journals) rollout.Executor {
-	return &Remote{settings: c.settings, client: c.client, journals: journals}
+	return &Remote{server: c, journals: journals}
 }

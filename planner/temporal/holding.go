@@ -103,10 +103,3 @@ func early(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	return temporal.NewNonRetryableApplicationError(err.Error(), earlyType, err)
 }
-
-// notBegun reports whether a look ended with err because of its worker, so that another one may look.
-func notBegun(err error) bool {
-	var timeout *temporal.TimeoutError
-	var application *temporal.ApplicationError
-	return errors.As(err, &timeout) || errors.As(err, &application) && application.Type() == earlyType
-}

@@ -34,8 +34,9 @@ const lostLimit = 2 * heartbeatLimit
 type convergeInput struct {
 	Site  string
 	Run   string // empty: a look
-	Batch string // its id
-	Look  []byte `json:",omitempty"` // what is done with the node, a convergeRequest: the journal has nothing of it
+	Batch string // its id, or that of the look
+	// what is done with the node of a look, a convergeRequest; empty: the journal of its site has it
+	Look  []byte `json:",omitempty"`
 	Zone  string
 	Queue string // of the zone
 	// As of Settings.
@@ -72,8 +73,7 @@ type convergeResult struct {
 
 // Remote is an executor whose sessions workers of zones run.
 type Remote struct {
-	settings Settings
-	client   client.Client
+	server   *Client
 	journals engine.Journals
 
 	mu     sync.Mutex
@@ -138,8 +138,7 @@ func (e *Remote) lane(ctx context.Context, in convergeInput) (*lane, error) {
 		if e.lanes == nil {
 			e.lanes = map[laneKey]*lane{}
 		}
-		l = &lane{in: in, store: store, client: e.client, queue: e.settings.control(), sent: map[*sent]bool{},
-			news: make(chan struct{}, 1)}
+		l = &lane{in: in, store: store, server: e.server, sent: map[*sent]bool{}, news: make(chan struct{}, 1)}
 		l.context, l.close = context.WithCancel(context.WithoutCancel(ctx))
 		e.lanes[key] = l
 	}
@@ -149,17 +148,17 @@ func (e *Remote) lane(ctx context.Context, in convergeInput) (*lane, error) {
 // Converge implements [rollout.Executor].
 func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
-	node = engine.WithoutCredentials([]site.Node{node})[0]
-	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: e.settings.zones(node.Zone)[0],
-		ZoneWait:  cmp.Or(e.settings.ZoneWait, DefaultZoneWait),
-		LostAfter: cmp.Or(e.settings.LostAfter, DefaultLostAfter)}
+	node, settings := engine.WithoutCredentials([]site.Node{node})[0], e.server.settings
+	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: settings.zones(node.Zone)[0],
+		ZoneWait:  cmp.Or(settings.ZoneWait, DefaultZoneWait),
+		LostAfter: cmp.Or(settings.LostAfter, DefaultLostAfter)}
 	session := m.Session // who hosts the run now finds what who hosted it before started
 	if session == "" {
 		session = uuid.NewString()
 	}
 	request := convergeRequest{node, m}
 	a := e.try(ctx, in, session, request)
-	for start := time.Now(); a.notBegun && ctx.Err() == nil && time.Since(start) < in.ZoneWait; {
+	for start := time.Now(); a.again() && ctx.Err() == nil && time.Since(start) < in.ZoneWait; {
 		select {
 		case <-time.After(time.Second):
 			a = e.try(ctx, in, session, request)
@@ -203,51 +202,38 @@ func (*convergeResult) refused(excess string) error {
 }
 
 // try lets a worker run a session, in a batch, or look at the node of one outside of a run.
-func (e *Remote) try(ctx context.Context, in convergeInput, session string, r convergeRequest) (a answer) {
+func (e *Remote) try(ctx context.Context, in convergeInput, session string, r convergeRequest) answer {
+	if in.Run == "" {
+		return e.look(ctx, in, r)
+	}
+	l, err := e.lane(ctx, in)
 	var text []byte
-	if in.Run != "" {
-		l, err := e.lane(ctx, in)
-		if err == nil {
-			text, err = json.Marshal(slot{session, r})
-		}
-		if err != nil {
-			return answer{err: early("%w", err)}
-		}
-		return l.run(ctx, session, text)
-	}
-	var err error
-	if in.Look, err = json.Marshal(r); err != nil {
-		return answer{err: err}
-	}
-	id := "slipway/" + in.Site + "/look/" + uuid.NewString()
-	run, err := start(ctx, e.client, e.settings.control(), id, in)
 	if err == nil {
-		if err = ends(ctx, run, &text); ctx.Err() != nil {
-			calls, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostLimit)
-			defer cancel()
-			if err = e.client.CancelWorkflow(calls, id, ""); err == nil {
-				err = ends(calls, run, &text)
-			}
-		}
-	}
-	if err == nil {
-		a.result = &convergeResult{}
-		err = resource.Decode(text, a.result)
+		text, err = json.Marshal(slot{session, r})
 	}
 	if err != nil {
-		return answer{err: err, notBegun: notBegun(err)}
+		return answer{err: unaskedError{err}}
 	}
-	return a
+	return l.run(ctx, session, text)
 }
 
+// unaskedError means that no worker could be asked to begin a session. It stays when that is repeated.
+type unaskedError struct{ error }
+
 // start starts a workflow of Converge, also when the server is away for a while.
-func start(ctx context.Context, c client.Client, queue, id string, in convergeInput) (client.WorkflowRun, error) {
+func (c *Client) start(ctx context.Context, id string, in convergeInput) (client.WorkflowRun, error) {
 	for {
-		run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: queue,
+		run, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: c.settings.control(),
 			WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 			WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE}, ConvergeName, in)
-		if err == nil {
+		var ended *serviceerror.WorkflowExecutionAlreadyStarted // by a call whose answer was lost
+		switch refused := c.settings.refused(err); {
+		case err == nil:
 			return run, nil
+		case errors.As(err, &ended):
+			return c.client.GetWorkflow(ctx, id, ""), nil
+		case refused != nil:
+			return nil, unaskedError{refused}
 		}
 		select {
 		case <-time.After(time.Second):
@@ -257,14 +243,18 @@ func start(ctx context.Context, c client.Client, queue, id string, in convergeIn
 	}
 }
 
-// ends waits for the end of a workflow, also when the server is away for a while, and returns how it ended.
-func ends(ctx context.Context, run client.WorkflowRun, result any) error {
+// ends waits for the end of a workflow, also when the server is away for a while, and returns how it ended, or that the
+// server refuses to say it.
+func (c *Client) ends(ctx context.Context, run client.WorkflowRun, result any) error {
 	for {
 		err := run.Get(ctx, result)
 		var ended *temporal.WorkflowExecutionError
 		var missing *serviceerror.NotFound
 		if err == nil || errors.As(err, &ended) || errors.As(err, &missing) {
 			return err
+		}
+		if refused := c.settings.refused(err); refused != nil {
+			return unaskedError{refused}
 		}
 		select {
 		case <-time.After(time.Second):
@@ -284,6 +274,9 @@ func (in convergeInput) failed(node site.Node, err error, notBegun bool) error {
 	}
 	var timeout *temporal.TimeoutError
 	switch {
+	case errors.As(err, new(unaskedError)):
+		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err,
+			Message: resource.Textf("no worker could be asked for its session: %v", err)}
 	// a worker that has a session gives it up with a result
 	case errors.Is(err, errNotBegun), temporal.IsCanceledError(err):
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(

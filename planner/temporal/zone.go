@@ -2,7 +2,6 @@ package temporal
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,7 +10,6 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
@@ -112,24 +110,6 @@ func (z *Zone) close() {
 		e.close()
 		delete(z.runs, run)
 	}
-}
-
-// Look looks at a node outside of a run, and returns its convergeResult.
-func (z *Zone) Look(ctx context.Context, in convergeInput) (text []byte, err error) {
-	_, look, end := hold(ctx, z.client)
-	defer end()
-	leave, err := z.place(look)
-	if err != nil {
-		return nil, early("%w", err)
-	}
-	defer leave()
-	var r convergeRequest
-	if err := resource.Decode(in.Look, &r); err != nil {
-		return nil, temporal.NewNonRetryableApplicationError("the session "+err.Error(), "request", err)
-	}
-	executor, idle := z.enter(in.Site + "/")
-	defer idle()
-	return json.Marshal(r.converge(look, executor))
 }
 
 // converge runs a session.

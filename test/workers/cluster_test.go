@@ -233,7 +233,8 @@ func (c *cluster) settings() temporal.Settings {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return temporal.Settings{Address: c.server.Address, Prefix: c.prefix, Keys: keys, Build: build}
+	return temporal.Settings{Address: c.server.Address, Prefix: c.prefix, Keys: keys, Build: build,
+		Named: func(setting string) string { return strings.TrimSuffix("engine.temporal."+setting, ".") }}
 }
 
 // journals is where the journal of the site is.

@@ -198,7 +198,10 @@ func TestCompanionRefuses(t *testing.T) {
 		{2, []string{"--temporal", "127.0.0.1:1"}, []setting{variable(command.JournalVariable, "")}, "give --journal, or SLIPWAY_JOURNAL"},
 		{2, []string{"--detach"}, nil, "--detach: is of --temporal"},
 		{1, []string{"--temporal", "127.0.0.1:1"}, nil, "--temporal: the Temporal server at \"127.0.0.1:1\" does not answer"},
-		{1, []string{"--temporal", c.server.Address, "--task-queue-prefix", c.prefix}, nil, "no worker executes runs of this version"},
+		{1, []string{"--temporal", c.server.Address, "--task-queue-prefix", c.prefix}, nil, ": --temporal: no worker executes runs of this version"},
+		{1, []string{"--task-queue-prefix", c.prefix}, []setting{variable("SLIPWAY_TEMPORAL", c.server.Address)},
+			": SLIPWAY_TEMPORAL: no worker executes runs of this version"},
+		{2, nil, []setting{variable("SLIPWAY_TEMPORAL", "here")}, `SLIPWAY_TEMPORAL: "here" is not HOST:PORT`},
 	} {
 		p := c.command(nil, append([]setting{variable(processVariable, "companion")}, test.set...)...)
 		p.cmd.Args, p.cmd.Dir = append([]string{os.Args[0], "apply", "--yes", file}, test.args...), c.dir

@@ -65,7 +65,7 @@ func TestWorkerRefuses(t *testing.T) {
 		{[]string{"--namespace", "nowhere"}, nil, 1, `worker: --namespace: the Temporal server at "` + c.server.Address +
 			`" has no namespace "nowhere"`},
 		{[]string{"--task-queue-prefix", "a b"}, nil, 2, `worker: --task-queue-prefix: "a b" must be without white space`},
-		{[]string{"--tls-cert-file", none}, nil, 2, "worker: --tls: cert_file and key_file go together"},
+		{[]string{"--tls-cert-file", none}, nil, 2, "worker: --tls-cert-file: goes with --tls-key-file"},
 		{[]string{"--tls-ca-file", none}, nil, 1, "worker: --tls-ca-file: open " + none + ": no such file"},
 		{[]string{"--tls"}, nil, 1, "worker: --tls: the Temporal server at \"" + c.server.Address + "\" does not use TLS"},
 		{[]string{"--sessions", "0"}, nil, 2, "worker: --sessions 0: must be 1 or more"},
@@ -129,7 +129,7 @@ func TestRunRefused(t *testing.T) {
 	}
 	refused("no worker executes runs of this version of slipway", "This is slipway "+build+" with the key "+keys[c.key]+
 		". There is a worker of slipway 0.9.0 on old, process 7, with the key k, a worker of slipway "+build,
-		"with the key "+keys[ours], "and with the same task_queue_prefix and SLIPWAY_KEY")
+		"with the key "+keys[ours], "engine.temporal: no worker", "its --task-queue-prefix and SLIPWAY_KEY")
 
 	// The key is replaced: all have both, then those that ask for runs use the new one.
 	worker.end(syscall.SIGKILL)

@@ -1,0 +1,160 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
+)
+
+// server is one that answers calls that start a workflow, and those that ask how it ended, in their order.
+type server struct {
+	client.Client
+	starts, ends []error
+	asked        []convergeInput
+	found        []string // workflows that were there already
+}
+
+// first takes the first of errors; the last one stays.
+func first(errs *[]error) (err error) {
+	if len(*errs) > 0 {
+		err = (*errs)[0]
+	}
+	if len(*errs) > 1 {
+		*errs = (*errs)[1:]
+	}
+	return err
+}
+
+func (s *server) ExecuteWorkflow(_ context.Context, _ client.StartWorkflowOptions, _ any, args ...any) (
+	client.WorkflowRun, error) {
+	s.asked = append(s.asked, args[0].(convergeInput))
+	return endedRun{server: s}, first(&s.starts)
+}
+
+func (s *server) GetWorkflow(_ context.Context, id, _ string) client.WorkflowRun {
+	s.found = append(s.found, id)
+	return endedRun{server: s}
+}
+
+// endedRun is a workflow that has ended.
+type endedRun struct {
+	client.WorkflowRun
+	server *server
+}
+
+func (e endedRun) Get(context.Context, any) error { return first(&e.server.ends) }
+
+// looking returns an executor that a server serves, and the node that it is to look at.
+func looking(t *testing.T, s *server) (*Remote, site.Node) {
+	t.Helper()
+	keys, err := encryption.Parse(encryption.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := Settings{Address: "temporal.example.org:7233", Keys: keys, ZoneWait: time.Hour,
+		Named: func(setting string) string { return "engine.temporal." + setting }}
+	e := &Remote{server: &Client{settings, s}, journals: journal.Location{Path: t.TempDir(), Keys: keys}}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e, site.Node{Name: "a", Zone: "rack1"}
+}
+
+// An error of the server that stays when a call is repeated ends a look, and a session of a run, at once, and names what
+// is wrong. One that may pass is waited for.
+func TestErrorsOfTheServerThatStay(t *testing.T) {
+	t.Parallel()
+	at := `the Temporal server at "temporal.example.org:7233" `
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"payload": {serviceerror.NewInvalidArgument("Blob data size exceeds limit."),
+			"engine.temporal.: " + at + "refuses the call: Blob data size exceeds limit."},
+		"message": {serviceerror.FromStatus(status.New(codes.ResourceExhausted, "grpc: received message larger than max (5 vs. 4)")),
+			"engine.temporal.: " + at + "refuses the call: grpc: received message larger than max"},
+		"namespace":  {serviceerror.NewNamespaceNotFound("default"), "engine.temporal.namespace: " + at + `has no namespace "default"`},
+		"permission": {serviceerror.NewPermissionDenied("Request unauthorized.", ""), "engine.temporal.api_key: " + at + `refuses it for the namespace "default"`},
+		"key": {serviceerror.FromStatus(status.New(codes.Unauthenticated, "Request unauthenticated.")),
+			"engine.temporal.api_key: " + at + `refuses it for the namespace "default"`},
+	} {
+		for what, m := range map[string]converge.Manifest{"look": {Site: "lon1", Mode: converge.Check},
+			"identify": {Site: engine.NoSite, Mode: converge.Check}, "session": {Site: "lon1", Run: "r1", Mode: converge.Apply}} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				t.Parallel()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				s := &server{starts: []error{serviceerror.NewUnavailable("starting"), tt.err}}
+				e, node := looking(t, s)
+				store, err := e.store(ctx, "lon1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m.Run != "" {
+					w, err := store.Start(ctx, journal.Run{ID: m.Run, Site: "lon1"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer w.Finish(t.Context(), "failed", "") //nolint:errcheck // of a test
+				}
+				_, err = e.Converge(ctx, node, m, nil)
+				var failed *transport.Error
+				if !errors.As(err, &failed) || failed.Kind != transport.Unreachable || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("no %q in %v", tt.want, err)
+				}
+				if ctx.Err() != nil || len(s.asked) != 2 {
+					t.Errorf("the server was asked %d times, %v", len(s.asked), ctx.Err())
+				}
+				if what == "look" {
+					if _, err := store.Asked(ctx, s.asked[0].Batch, s.asked[0].Zone); !errors.Is(err, journal.ErrNoLook) {
+						t.Errorf("the look is still there: %v", err)
+					}
+				}
+				if what != "look" {
+					return
+				}
+				s = &server{ends: []error{serviceerror.NewUnavailable("starting"), tt.err}}
+				e, node = looking(t, s)
+				if _, err = e.Converge(ctx, node, m, nil); err == nil || !strings.Contains(err.Error(), tt.want) || ctx.Err() != nil {
+					t.Errorf("who waits for the end: no %q in %v", tt.want, err)
+				}
+			})
+		}
+	}
+}
+
+// A payload has the id of a look and none of its content. The workflow of a call whose answer was lost is found again.
+func TestPayloadsOfLooks(t *testing.T) {
+	t.Parallel()
+	s := &server{starts: []error{serviceerror.NewUnavailable("its answer was lost"),
+		serviceerror.NewWorkflowExecutionAlreadyStarted("", "", "")}, ends: []error{errors.New("lost"), serviceerror.NewNotFound("")}}
+	e, node := looking(t, s)
+	m := converge.Manifest{Site: "lon1", Mode: converge.Check, Items: []converge.Item{{}}}
+	if _, err := e.Converge(t.Context(), node, m, nil); err == nil {
+		t.Error("a look without an answer succeeds")
+	}
+	for _, in := range s.asked {
+		if in.Look != nil || in.Batch == "" {
+			t.Errorf("the payload is %+v", in)
+		}
+	}
+	if len(s.found) != 1 || s.found[0] != s.asked[0].Batch {
+		t.Errorf("found again: %q", s.found)
+	}
+}
