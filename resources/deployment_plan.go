@@ -25,6 +25,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(planDestroy(ctx, req)...)
+		resp.Diagnostics.Append(d.handed(nil, d.provider.Connection)...)
 		return
 	}
 	var plan deploymentModelV1
@@ -59,7 +60,10 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	w, known, diags := d.work(ctx, plan, desired, nil, prior, past)
 	resp.Diagnostics.Append(diags...)
 	var given types.Map
+	var key types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("secrets_wo"), &given)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("private_key_wo"), &key)...)
+	resp.Diagnostics.Append(d.handed(w, d.provider.connection(key))...)
 	if known && !resp.Diagnostics.HasError() && !given.IsUnknown() {
 		names := make(map[string]string, len(given.Elements())) // their values may be unknown or other ones in the apply
 		for name := range given.Elements() {
@@ -110,6 +114,11 @@ func (d *Deployment) missingFiles(w *engine.Planned) diag.Diagnostics {
 		return nil
 	}
 	return messages(w.MissingFiles(d.provider.Connection))
+}
+
+// handed refuses what does not reach workers, where they execute runs; w is nil where nothing is planned.
+func (d *Deployment) handed(w *engine.Planned, defaults site.Connection) diag.Diagnostics {
+	return messages(d.provider.engine().Handed(w, defaults))
 }
 
 // work plans. known is false, and there is no plan, when the site is not wholly known. lacks is what the part of a site
@@ -263,6 +272,7 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	}
 	diags.Append(d.missingFiles(w)...)
 	diags.Append(messages(w.Sources())...)
+	diags.Append(d.handed(w, site.Connection{})...)
 	p := w.Part(lacks, past)
 	if !lacks.Nameless {
 		plan.foreseeFacts(prior, w, nil, &lacks)

@@ -321,7 +321,14 @@ func TestTextEngineRefuses(t *testing.T) {
 		`the Temporal server at "127.0.0.1:1" does not answer`)
 	refused(strings.Replace(s.engine(config, ""), s.server.Address, "nowhere", 1), `engine.temporal.address: "nowhere" is not HOST:PORT`)
 	refused(strings.Replace(s.engine(config, ""), "journal = ", "# ", 1), "engine.temporal: workers and all who plan share the journal")
-	refused(strings.Replace(s.engine(config, ""), "root = ", "credentials = { sudo_password = \"geheim\" }, root = ", 1),
-		`node "a": connect.credentials.sudo_password is a secret, and does not go to the workers`)
+	secret := func(value string) (_, want string) {
+		return strings.Replace(s.engine(config, ""), "root = ", "credentials = { sudo_password = "+value+" }, root = ", 1),
+			`node "a": connect.credentials.sudo_password is a secret, and does not go to the workers`
+	}
+	c.refused(secret(`"geheim"`))
+	c.refused(strings.Replace(s.engine(config, ""), "journal = ", "connection = { passphrase = \"geheim\" }\n  journal = ", 1),
+		"connection.passphrase of the provider is a secret, and does not go to the workers")
+	late, want := secret("terraform_data.secret.output") // is not known before the apply
+	refused(late+"resource \"terraform_data\" \"secret\" { input = \"geheim\" }\n", want)
 	refused(s.engine(config, ", tls = { cert_file = \"x\" }"), "engine.temporal.tls.cert_file: goes with engine.temporal.tls.key_file")
 }

@@ -278,7 +278,7 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 		return err
 	}
 	d.warn(append(warnings, d.document.Warnings...))
-	if m := planned.Frozen(planned.Lines()); m.Failed() {
+	if m := append(planned.Frozen(planned.Lines()), d.engine.Handed(planned, d.connection)...); m.Failed() {
 		return inputError(m[0])
 	}
 	losses := planned.Losses()

@@ -54,7 +54,8 @@ func (d *deployment) destroy(ctx context.Context, state *stateFile) error {
 	if prior == nil { // a first run was killed: its nodes are those of the documents
 		prior = &engine.Prior{Nodes: d.site.Nodes}
 	}
-	if m := (engine.Protect{Freeze: d.site.Freeze}).Refusal(); m.Failed() {
+	m := (engine.Protect{Freeze: d.site.Freeze}).Refusal()
+	if m = append(m, d.engine.Handed(nil, d.connection)...); m.Failed() {
 		return inputError(m[0])
 	}
 	losses := planner.Destroyed(prior.State.Applied)

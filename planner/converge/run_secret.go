@@ -49,8 +49,7 @@ func (x *session) secretMACs(j *operation) (macs map[string]string, err error) {
 
 // observe prepares the check of an item whose secrets the controller does not have. Where the node has the text that
 // was applied last, that takes the place of the one with the reference; elsewhere the reference stays, which no node
-// has.
-// known is false where the node recorded nothing to compare with.
+// has. known is false where the node recorded nothing to compare with.
 func (x *session) observe(ctx context.Context, j *operation) (known bool, err error) {
 	e := x.ledger.Entry(x.manifest.Site, j.id)
 	if e == nil || len(e.MACs) == 0 || e.Digest != j.Digest {

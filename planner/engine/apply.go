@@ -81,7 +81,7 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 		return out
 	}
 	if e.Handing != nil {
-		if out.add(ownSecrets(s, how.Connection)); out.Failed() {
+		if out.add(e.Handed(planned, how.Connection)); out.Failed() {
 			return out
 		}
 		if out = e.handOver(ctx, operation(prior), prior, s, how, planned); out.Status != "" {

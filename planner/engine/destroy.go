@@ -22,11 +22,10 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 	if e.Handing == nil {
 		return e.destroy(ctx, siteName, prior, how, nil, nil)
 	}
-	s := site.Site{Name: siteName}
-	if out.add(ownSecrets(s, how.Connection)); out.Failed() {
+	if out.add(e.Handed(nil, how.Connection)); out.Failed() {
 		return out
 	}
-	if out = e.handOver(ctx, Delete, &prior, s, how, &Planned{}); out.Status != "" {
+	if out = e.handOver(ctx, Delete, &prior, site.Site{Name: siteName}, how, &Planned{}); out.Status != "" {
 		applied := out.State.Applied
 		out.State = prior.State // with what does not travel
 		out.State.Applied = applied

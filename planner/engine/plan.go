@@ -56,6 +56,7 @@ type Planned struct {
 	Applied  planner.Applied      // by the nodes' present names
 	Drift    planner.Drift        // likewise
 
+	given    []site.Node                  // of Site, with what they give themselves of their connections
 	machines map[string]converge.Identity // of the nodes and of those that left, as they were last seen
 	cache    *Cache
 	silent   []string // nodes that did not answer the last check or run
@@ -74,12 +75,13 @@ func plan(prior *Prior, s site.Site, o Settings, at time.Time) (*Planned, invali
 	}
 	past := prior.State.of(s)
 	before := past.WithGiven(past.Reaching(prior.Nodes))
+	given := s.Nodes
 	var errs, more invalid.Errors
 	if !o.Unreached {
 		s.Nodes, before = Reach(s.Nodes, o.Connection), Reach(before, o.Connection)
 		errs = site.ValidatePlaces(s.Nodes)
 	}
-	p := &Planned{Site: s, Before: before, cache: o.Cache, silent: prior.Unreachable}
+	p := &Planned{Site: s, Before: before, given: given, cache: o.Cache, silent: prior.Unreachable}
 	p.Site.Values = past.Values
 	p.Applied, p.Drift, p.Left, more = planner.Relocate(before, s.Nodes, past.Applied, prior.Drift, past.reached)
 	errs = append(errs, more...)

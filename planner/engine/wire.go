@@ -3,7 +3,6 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
@@ -204,30 +203,4 @@ func decodeOutcome(text []byte) (Outcome, error) {
 func (o Outcome) Of(s site.Site) Outcome {
 	o.Services, _ = services.Unchanged(o.State.Services, s) // the next plan reports what cannot be read
 	return o
-}
-
-// ownSecrets returns where nodes have credentials of their own, which do not go to workers.
-func ownSecrets(s site.Site, defaults site.Connection) (errs Messages) {
-	const so = "is a secret, and does not go to the workers of the engine, which have their own. Take it away, and give it " +
-		"to the workers, as SLIPWAY_%s%s."
-	look := func(attribute, where string, c site.Connection) {
-		for _, secret := range []struct{ value, name, variable, file string }{
-			{c.PrivateKey, "private_key", "PRIVATE_KEY", ", or as a file that private_key_file names there"},
-			{c.Passphrase, "passphrase", "PASSPHRASE", ""}, {c.SudoPassword, "sudo_password", "SUDO_PASSWORD", ""},
-		} {
-			if secret.value != "" {
-				errs = append(errs, &Message{Attribute: attribute, Summary: "A credential would travel",
-					Detail: fmt.Sprintf("%s%s "+so, where, secret.name, secret.variable, secret.file)})
-			}
-		}
-		if slices.ContainsFunc(c.Bastions, func(b site.Bastion) bool { return b.PrivateKey != "" }) {
-			errs = append(errs, &Message{Attribute: attribute, Summary: "A credential would travel",
-				Detail: where + "bastions: private_key is a secret, and does not go to the workers of the engine. Give private_key_file, a file of theirs."})
-		}
-	}
-	look("", "connection of the provider: ", defaults)
-	for _, n := range s.Nodes {
-		look("nodes", fmt.Sprintf("node %q: connect.credentials.", n.Name), n.Connection)
-	}
-	return errs
 }

@@ -213,6 +213,21 @@ func TestCompanionRefuses(t *testing.T) {
 			t.Errorf("%v: the node was touched", test.args)
 		}
 	}
+	text, err := os.ReadFile(c.path("", file))
+	if err == nil {
+		err = os.WriteFile(c.path("", "secret.yaml"), bytes.Replace(text, []byte(`"root":`),
+			[]byte(`"credentials": {"sudo_password": "geheim"}, "root":`), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.command(nil, variable(processVariable, "companion"), variable("SLIPWAY_TEMPORAL", c.server.Address))
+	p.cmd.Args, p.cmd.Dir, p.cmd.Stderr = []string{os.Args[0], "apply", "--yes", "secret.yaml"}, c.dir, nil
+	text, err = p.cmd.CombinedOutput()
+	if p.cmd.ProcessState.ExitCode() != 2 || strings.Contains(string(text), "1. default") ||
+		!strings.Contains(string(text), `node "a": connect.credentials.sudo_password is a secret`) {
+		t.Errorf("a credential: %v: %s", err, text)
+	}
 }
 
 // A site that is deployed is looked at before it is planned: what keeps workers from that is named at once, too.
