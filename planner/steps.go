@@ -424,8 +424,8 @@ func describeChanges(tasks []task.Task) string {
 }
 
 // gather merges the tasks that do the same on several nodes, by action and resource. A command is run, and refreshed
-// where nothing but a notification runs it, whether it is new or not. The result keeps the order of the nodes where they
-// agree.
+// where nothing but a notification runs it, whether it is new or not. The result keeps the order of the nodes where
+// they agree.
 func gather(tasks []task.Task) []listedChange {
 	index := make(map[changeKey]int)
 	var out []listedChange

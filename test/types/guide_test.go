@@ -86,7 +86,7 @@ func TestExamplesPlan(t *testing.T) {
 			config := fmt.Sprintf(`
 				resource "slipway_node" "n" {
 					name    = "n"
-					connect = { transport = "local", root = %q }
+					address = "192.0.2.1"
 				}
 				resource "slipway_service" "s" {
 					name          = "s"
@@ -99,7 +99,7 @@ func TestExamplesPlan(t *testing.T) {
 					site     = "guide"
 					nodes    = [slipway_node.n]
 					services = [slipway_service.s]
-				}`, t.TempDir(), example)
+				}`, example)
 			resource.UnitTest(t, resource.TestCase{
 				ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
 					"slipway": func() (tfprotov6.ProviderServer, error) {

@@ -69,7 +69,7 @@ func on(t testing.TB, server *temporaltest.Server, database *postgrestest.Cluste
 	c := &cluster{t: t, dir: t.TempDir(), server: server, database: database, journal: database.URL(t),
 		key: encryption.New(), prefix: fmt.Sprint("test", clusters.Add(1)), site: site.Site{Name: "lon1"}}
 	for _, n := range nodes {
-		n.Connection = site.Connection{Transport: "local", Root: c.path(n.Name, "")}
+		n.Address = c.path(n.Name, "")
 		c.site.Nodes = append(c.site.Nodes, n)
 		if err := os.MkdirAll(c.path(n.Name, "etc"), 0o755); err != nil {
 			t.Fatal(err)

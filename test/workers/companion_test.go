@@ -84,7 +84,7 @@ func (c *cluster) document() string {
 	c.t.Helper()
 	nodes, services := []map[string]any{}, []map[string]any{}
 	for _, n := range c.site.Nodes {
-		nodes = append(nodes, map[string]any{"name": n.Name, "connect": map[string]any{"transport": "local", "root": c.path(n.Name, "")}})
+		nodes = append(nodes, map[string]any{"name": n.Name, "address": n.Address})
 	}
 	for _, s := range c.site.Services {
 		of := []any{}

@@ -108,7 +108,7 @@ func worker() int {
 	return 0
 }
 
-// folders is the executor of nodes that are folders and have the commands of this machine.
+// folders is the executor of nodes whose addresses are folders, and which have the commands of this machine.
 type folders struct{}
 
 func (folders) Close() error { return nil }
@@ -121,7 +121,7 @@ func (folders) Converge(ctx context.Context, n site.Node, m converge.Manifest, e
 			return converge.Summary{}, err
 		}
 	}
-	s, err := system.New(n.Connection.Root)
+	s, err := system.New(n.Address)
 	if err != nil {
 		return converge.Summary{}, err
 	}

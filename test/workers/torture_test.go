@@ -289,8 +289,7 @@ func (s *victimSite) configure() {
 	}
 	var nodes, groups, services []any
 	for i, n := range s.site.Nodes {
-		nodes = append(nodes, map[string]any{"name": n.Name, "zone": n.Zone,
-			"connect": map[string]any{"transport": "local", "root": s.path(n.Name, "")}})
+		nodes = append(nodes, map[string]any{"name": n.Name, "zone": n.Zone, "address": n.Address})
 		before := []any{}
 		if i%2 == 1 { // the second one of a zone
 			before = append(before, "of-"+s.site.Nodes[i-1].Name)

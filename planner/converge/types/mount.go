@@ -318,8 +318,8 @@ func (t mountType) mount(ctx context.Context, s *Session, at mountPoint) error {
 	if info, err := s.Lstat(point); err == nil && !info.IsDir() && !info.IsRegular() && !info.IsLink() {
 		return fmt.Errorf("the mount point %s is neither a directory nor a file", point)
 	} else if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf(`the mount point %s is not there; add file[%q] with ensure = "directory", which comes first by itself`,
-			point, point)
+		return fmt.Errorf("the mount point %s is not there; add file[%q] with ensure = \"directory\", which comes first by "+
+			"itself", point, point)
 	} else if err != nil {
 		return fmt.Errorf("the mount point: %w", err)
 	}
