@@ -57,9 +57,9 @@ func objectOf(t attr.Type) types.ObjectType {
 	return object
 }
 
-// foreseeFacts plans the facts of nodes: those that are known stay where the node has not moved. Those of the nodes that
-// the run works on are found out where they are not known, and the others stay null. works is sorted. Where lacks says
-// what is not known yet, work may be done on each node.
+// foreseeFacts plans the facts of nodes: those that are known stay where the node has not moved. Those of the nodes
+// that the run works on are found out where they are not known, and the others stay null. works is sorted. Where lacks
+// says what is not known yet, work may be done on each node.
 func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Planned, works []string,
 	lacks *site.Lacking) {
 	if prior == nil || prior.NodeFacts.IsNull() || prior.Nodes.IsNull() {
