@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -161,7 +162,7 @@ func (p *Planned) leaveSources(ctx context.Context, store *journal.Store, run st
 	if len(tasks) == 0 {
 		return nil
 	}
-	if left, err := store.Named(ctx, run, sourcesLeft); err != nil || len(left) > 0 {
+	if left, err := store.Named(ctx, run, encryption.Control, sourcesLeft); err != nil || len(left) > 0 {
 		return err
 	}
 	zones := map[string]string{}
@@ -179,7 +180,7 @@ func (p *Planned) leaveSources(ctx context.Context, store *journal.Store, run st
 			}
 		}
 	}
-	_, err := store.Name(ctx, run, journal.Named{Name: sourcesLeft})
+	_, err := store.Name(ctx, run, journal.Named{Name: sourcesLeft, Blob: journal.Blob{Zone: encryption.Control}})
 	return err
 }
 

@@ -222,7 +222,8 @@ func TestPayloadsOfZones(t *testing.T) {
 // TestWhoAsksForRunsNeedsTheKeyOfTheSite checks that the key of a zone is refused by name.
 func TestWhoAsksForRunsNeedsTheKeyOfTheSite(t *testing.T) {
 	site := newKeys(t, encryption.New())
-	s := Settings{Address: "127.0.0.1:1", Keys: ofZone(t, site, "rack1")}
+	s := Settings{Address: "127.0.0.1:1", Keys: ofZone(t, site, "rack1"),
+		Named: func(setting string) string { return setting }}
 	if _, err := NewClient(s); err == nil || !strings.Contains(err.Error(), "encryption_key: has keys of zones alone") {
 		t.Error(err)
 	}

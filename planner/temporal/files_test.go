@@ -83,7 +83,7 @@ func TestSessionsGetFilesFromTheJournal(t *testing.T) {
 		t.Errorf("the node has %d bytes, %v", len(got), err)
 	}
 	var result slotResult
-	found, err := store.Named(t.Context(), "r1", inBatch{"b1", 0}.result())
+	found, err := store.Named(t.Context(), "r1", "rack1", inBatch{"b1", 0}.result())
 	if err == nil {
 		err = resource.Decode(found[inBatch{"b1", 0}.result()], &result)
 	}
