@@ -28,8 +28,9 @@ func TestTextOfAGuard(t *testing.T) {
 	if !strings.Contains(text, "create file[/etc/fw] (guard), refresh exec[load], create file[/etc/motd]") {
 		t.Errorf("the guard is not shown:\n%s", text)
 	}
+	local := strings.NewReplacer(`, notify = ["exec[load]"]`, "", "    exec = { load = { refreshonly = true } }\n", "").Replace(guardedService)
 	for want, config := range map[string]string{
-		"configuration.file[\"/etc/fw\"].guard: file[/etc/fw] cannot be guarded on a node with the transport local, which has no connection that could be lost; leave guard out there, by an override for example (on all 2 nodes)": s.config([]string{"a", "b"}, []string{"svc"}, guardedService, ""),
+		"configuration.file[\"/etc/fw\"].guard: file[/etc/fw] cannot be guarded on a node with the transport local, which has no connection that could be lost; leave guard out there, by an override for example (on all 2 nodes)": s.config([]string{"a", "b"}, []string{"svc"}, local, ""),
 		"configuration.exec[\"load\"].guard: a change of a resource of the type exec cannot be put back; give guard to the file or service that it is about, and let that notify it":                                                remote(strings.Replace(guardedService, "refreshonly = true", "refreshonly = true, guard = true", 1)),
 	} {
 		c.refused(config, want)
