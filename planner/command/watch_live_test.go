@@ -5,6 +5,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -72,7 +73,7 @@ func watchIn(t *testing.T, columns int, args ...string) *terminal {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { w.ended <- cmd.ExecuteContext(ctx) }()
 	shown, answered := make(chan struct{}), make(chan struct{})
-	go func() { // it ends when the slave is closed
+	go func() { // it ends when the slave is gone
 		defer close(shown)
 		_, _ = io.Copy(w.screen, master)
 	}()
@@ -85,7 +86,13 @@ func watchIn(t *testing.T, columns int, args ...string) *terminal {
 		if err := <-w.ended; err != nil {
 			t.Log(err)
 		}
-		_ = slave.Close()
+		// A program that ended may still look at the file that it read from, which a close would race with: what is
+		// behind the file goes.
+		if null, err := os.Open(os.DevNull); err != nil {
+			t.Error(err)
+		} else if err = errors.Join(unix.Dup3(int(null.Fd()), int(slave.Fd()), unix.O_CLOEXEC), null.Close()); err != nil {
+			t.Error(err)
+		}
 		<-shown
 		if answers, ok := w.screen.InputPipe().(io.Closer); ok {
 			_ = answers.Close()
