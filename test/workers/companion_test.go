@@ -84,7 +84,11 @@ func (c *cluster) document() string {
 	c.t.Helper()
 	nodes, services := []map[string]any{}, []map[string]any{}
 	for _, n := range c.site.Nodes {
-		nodes = append(nodes, map[string]any{"name": n.Name, "address": n.Address})
+		node := map[string]any{"name": n.Name, "address": n.Address}
+		if n.Address == "" {
+			node = map[string]any{"name": n.Name, "connect": map[string]any{"transport": "local", "root": n.Connection.Root}}
+		}
+		nodes = append(nodes, node)
 	}
 	for _, s := range c.site.Services {
 		of := []any{}
@@ -180,10 +184,19 @@ func TestCompanionHandsOver(t *testing.T) {
 	c.logs("a", "start task\nend task\nstart more\nend more\nstart last\nend last\n")
 }
 
+// local makes sandboxes of the nodes, which the companion reaches by itself, too.
+func (c *cluster) local() {
+	for i := range c.site.Nodes {
+		n := &c.site.Nodes[i]
+		n.Connection, n.Address = site.Connection{Transport: "local", Root: n.Address}, ""
+	}
+}
+
 // What keeps the companion from handing a run over is said before any node is touched, with the names of its flags.
 func TestCompanionRefuses(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, site.Node{Name: "a"})
+	c.local()
 	c.file("x\n")
 	file := c.document()
 	for _, test := range []struct {
@@ -234,6 +247,7 @@ func TestCompanionRefuses(t *testing.T) {
 func TestCompanionNamesWhatKeepsWorkersFromLooking(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, site.Node{Name: "a"})
+	c.local()
 	c.file("x\n")
 	file := c.document()
 	run := func(args ...string) (int, string) {
