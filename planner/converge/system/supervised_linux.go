@@ -100,7 +100,7 @@ func startSupervisor(lock *os.File) (process *os.Process, ours []*os.File, err e
 	}
 	process, err = os.StartProcess("/proc/self/exe", []string{supervisorName}, &os.ProcAttr{
 		// What is meant for the caller's group or terminal does not concern it.
-		Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: "/", Env: supervisorEnv, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	closeAll(theirs) // the supervisor has its own
 	if err != nil {
