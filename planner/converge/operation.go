@@ -25,6 +25,7 @@ type operation struct {
 	// contents are those of the secrets that it refers to; unseen says that the controller did not send them.
 	contents []string
 	unseen   bool
+	covers   bool // what it differs from may be secret, whatever is wanted
 	wrong    error
 	object   string // what it looks after (Named)
 	aim      string
@@ -215,10 +216,11 @@ func (j *operation) redact(r *Result) {
 	if j.Sensitive() {
 		r.Output, r.Diff = "", ""
 	}
+	hidden := j.Sensitive() || j.covers
 	r.Differences = slices.Clone(r.Differences)
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		if j.secret(d.Parameter) || j.Sensitive() && d.Parameter != refreshParameter && d.Parameter != types.BootParameter {
+		if j.secret(d.Parameter) || hidden && d.Parameter != refreshParameter && d.Parameter != types.BootParameter {
 			d.Is, d.Should = types.Hidden, types.Hidden
 		}
 		d.Is, d.Should = clean(d.Is, differenceLimit), clean(d.Should, differenceLimit)

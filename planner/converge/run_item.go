@@ -94,9 +94,9 @@ func (x *session) examineState(ctx context.Context, j *operation) {
 		j.fail(err)
 		return
 	}
-	j.diffs = diffs
+	j.diffs, j.covers = diffs, len(diffs) > 0 && x.coversSecret(j)
 	j.result.Differences = slices.Concat(j.moved, diffs, x.owed(j))
-	if differ, ok := j.typ.(types.Differ); ok && len(diffs) > 0 && !j.Sensitive() {
+	if differ, ok := j.typ.(types.Differ); ok && len(diffs) > 0 && !j.Sensitive() && !j.covers {
 		diff := func() (string, error) { return differ.Diff(ctx, x.sys, j.Resource) }
 		if j.result.Diff, err = guarded(j.Type, diff); err != nil {
 			j.fail(err)
@@ -216,6 +216,7 @@ func (x *session) recordApplied(ctx context.Context, j *operation, e *ledger.Ent
 		e.Before = rest
 	}
 	e.Digest, e.Run, e.Object, e.Guard, e.Wants = j.Digest, x.manifest.Run, j.object, j.Guard(), j.wants()
+	e.Sensitive = j.Sensitive()
 	x.find(ctx, j, e)
 	var err error
 	if e.MACs, err = x.secretMACs(j); err != nil {
@@ -271,7 +272,7 @@ func (x *session) record(ctx context.Context, j *operation, digest string) error
 		e = &ledger.Entry{
 			Site: x.manifest.Site, Type: j.Type, Title: j.Title, Object: j.object, Aim: j.aim,
 			Digest: digest, Before: before, Run: x.manifest.Run, Guard: j.Guard(), Shared: shared, Wants: j.wants(),
-			Requires: slices.Sorted(slices.Values(j.Requires)), ID: j.id,
+			Requires: slices.Sorted(slices.Values(j.Requires)), Sensitive: j.Sensitive(), ID: j.id,
 		}
 		if digest != "" {
 			x.find(ctx, j, e)
@@ -301,13 +302,14 @@ func (x *session) record(ctx context.Context, j *operation, digest string) error
 		e.Requires = all
 		x.ledger.Change(ledger.Record{Entry: e})
 	}
+	sensitive := e.Secret() || j.Sensitive()
 	switch {
-	case e.Digest == digest:
+	case e.Digest == digest && (digest != "" || e.Sensitive == sensitive):
 		return nil
 	case digest == j.Digest:
 		return x.recordApplied(ctx, j, e)
 	}
-	e.Digest, e.Run = digest, x.manifest.Run
+	e.Digest, e.Run, e.Sensitive = digest, x.manifest.Run, sensitive
 	x.ledger.Change(ledger.Record{Entry: e})
 	return nil
 }

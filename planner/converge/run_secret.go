@@ -3,8 +3,11 @@ package converge
 import (
 	"context"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -45,6 +48,28 @@ func (x *session) secretMACs(j *operation) (macs map[string]string, err error) {
 		return text
 	})
 	return macs, err
+}
+
+// coversSecret reports whether what an item differs from may be secret, because of what the ledger says of its object:
+// what is wanted in its place may be plain. A resource of another title may have put it there, or one of the same file
+// that is about to leave it.
+func (x *session) coversSecret(j *operation) bool {
+	is := x.resolved(object{j.Type, j.object})
+	file := ""
+	if at := j.Parameters.String("path"); path.IsAbs(at) {
+		file = x.sys.ResolveLinks(at, true)
+	}
+	return slices.ContainsFunc(x.ledger.Entries, func(e *ledger.Entry) bool {
+		if !e.Secret() {
+			return false
+		}
+		if e.ID == j.id || e.Type == j.Type && e.Object != "" && x.resolved(object{e.Type, e.Object}) == is {
+			return true
+		}
+		at, named := x.index[e.ID]
+		_, whole := x.types[e.Type].(types.Differ)
+		return (whole || named && x.operations[at].Remove) && file != "" && x.sys.IsOf(e, file)
+	})
 }
 
 // observe prepares the check of an item whose secrets the controller does not have. Where the node has the text that

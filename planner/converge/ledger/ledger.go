@@ -76,6 +76,9 @@ type Entry struct {
 	There bool `json:"there,omitempty"`
 	// MACs are the HMACs of the texts with secrets, with the node's own key, by where they are in the parameters.
 	MACs map[string]string `json:"macs,omitempty"`
+	// Sensitive says that what is there may be secret: the resource was sensitive when it was applied last, or is since
+	// an apply that was started and is not finished.
+	Sensitive bool `json:"sensitive,omitempty"`
 	// Shared says that other sites may have the resource, too: what was there before is the same for all of them, and it
 	// is undone with the last one.
 	Shared bool `json:"shared,omitempty"`
@@ -102,6 +105,9 @@ type Image struct {
 
 // Key returns the resource of the entry.
 func (e *Entry) Key() Key { return Key{e.Site, e.ID} }
+
+// Secret reports whether what the entry left on the node may be secret. An older slipway recorded no more than MACs.
+func (e *Entry) Secret() bool { return e.Sensitive || len(e.MACs) > 0 }
 
 // Record is one change of the ledger. It says how things are afterwards, so it may be replayed. Exactly one field is
 // set, besides Was.

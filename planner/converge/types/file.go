@@ -97,7 +97,11 @@ func (fileType) Check(ctx context.Context, s *Session, r resource.Resource) ([]D
 		if err != nil {
 			return nil, err
 		}
-		if is != want.sum {
+		switch {
+		case is == want.sum:
+		case s.hasSecret(at):
+			c.found = append(c.found, Difference{"content", Hidden, Hidden})
+		default:
 			c.text("content", shortSum(is), shortSum(want.sum))
 		}
 	}

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -25,11 +27,12 @@ const (
 )
 
 // Diff shows how the content of a file differs, when any user of the node may read it, now and as it is wanted. Nobody
-// can say of a content whether it is secret; that others are kept from reading it does.
+// can say of a content whether it is secret; that others are kept from reading it does, and that something sensitive
+// was written into it.
 func (fileType) Diff(ctx context.Context, s *Session, r resource.Resource) (string, error) {
 	at := schema.FilePath(r)
 	kind, info, err := look(s, at)
-	if err != nil || kind != fileFile || wantedKind(r, kind) != fileFile || info.Size > diffTextLimit {
+	if err != nil || kind != fileFile || wantedKind(r, kind) != fileFile || info.Size > diffTextLimit || s.hasSecret(at) {
 		return "", err
 	}
 	open, err := openToAll(s, r, at, info)
@@ -50,6 +53,19 @@ func (fileType) Diff(ctx context.Context, s *Session, r resource.Resource) (stri
 		return err
 	})
 	return textDiff(is, should.Bytes()), err
+}
+
+// hasSecret reports whether something sensitive was written into a file, as a whole or a part of it.
+func (s *Session) hasSecret(at string) bool {
+	at = s.ResolveLinks(at, true)
+	return s.Ledger != nil && slices.ContainsFunc(s.Ledger.Entries, func(e *ledger.Entry) bool {
+		return e.Secret() && s.IsOf(e, at)
+	})
+}
+
+// IsOf reports whether an entry of the ledger is about a file, whose path leads through no link.
+func (s *Session) IsOf(e *ledger.Entry, file string) bool {
+	return slices.ContainsFunc(e.Paths(), func(at string) bool { return at != "" && s.ResolveLinks(at, true) == file })
 }
 
 // openToAll reports whether every user of the node may read a file, in its mode and in the one that is wanted.
