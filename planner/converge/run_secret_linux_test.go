@@ -50,7 +50,7 @@ func secretCases() []secretCase {
 		return content
 	}
 	rows := []secretCase{
-		{parameter: "content", item: item("file[/d/f]", "content", "a "+secretMark+"\n"), file: "/d/f", mode: 0o644, tamper: replaced},
+		{parameter: "content", item: item("file[/d/f]", "content", "a "+secretMark+"\n"), file: "/d/f", mode: 0o600, tamper: replaced},
 		{parameter: "content_base64", item: item("file[/d/f]", "content_base64", secretMark, "mode", "0600"), file: "/d/f", mode: 0o600,
 			one: base64.StdEncoding.EncodeToString([]byte(secretOneText)), two: base64.StdEncoding.EncodeToString([]byte(secretTwoText)), tamper: replaced},
 		{parameter: "line", item: item("file_line[x]", "path", "/d/l", "line", secretMark), file: "/d/l", mode: 0o600, tamper: func(string) string { return "" }},
@@ -346,4 +346,57 @@ func TestSecretsOfGuards(t *testing.T) {
 	r := b.of("one", Manifest{Mode: Check, Items: items})
 	b.wantAll("guard", Unchanged, r[:1])
 	b.wantAll("creates", Differs, r[1:])
+}
+
+// A new file with a secret is for nobody else; one that is there keeps its mode, and a mode that is given is what it
+// gets.
+func TestModesOfFilesWithSecrets(t *testing.T) {
+	encoded := base64.StdEncoding.EncodeToString([]byte(secretOneText))
+	for name, tt := range map[string]struct {
+		there   fs.FileMode // 0: it is not there
+		pairs   []any
+		content string
+		want    fs.FileMode
+	}{
+		"new":               {0, []any{"content", secretMark}, secretOneText, 0o600},
+		"new, base64":       {0, []any{"content_base64", secretMark}, encoded, 0o600},
+		"new, sensitive":    {0, []any{"content", "x", "sensitive", true}, secretOneText, 0o600},
+		"new, mode given":   {0, []any{"content", secretMark, "mode", "0640"}, secretOneText, 0o640},
+		"new, mode changes": {0, []any{"content", secretMark, "mode", "g+r"}, secretOneText, 0o640},
+		"new, plain":        {0, []any{"content", "x"}, secretOneText, 0o644},
+		"there":             {0o664, []any{"content", secretMark}, secretOneText, 0o664},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newSandbox(t)
+			b.mkdir("/d/")
+			if tt.there != 0 {
+				b.put("/d/f", "old")
+				if err := os.Chmod(b.real("/d/f"), tt.there); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := b.tree()
+			secrets := map[string]string{"s@1": tt.content}
+			i := item("file[/d/f]", tt.pairs...)
+			has := func(want fs.FileMode) {
+				t.Helper()
+				if info, err := os.Stat(b.real("/d/f")); err != nil || info.Mode().Perm() != want {
+					t.Errorf("%v, %v, want %v", info.Mode(), err, want)
+				}
+			}
+			b.wantAll("apply", Changed, b.of("one", Manifest{Mode: Apply, Items: []Item{i}, Secrets: secrets}))
+			has(tt.want)
+			b.wantAll("check", Unchanged, b.of("one", Manifest{Mode: Check, Items: []Item{i}, Secrets: secrets}))
+			if _, given := i.Parameters["mode"]; given { // one that is not given any more is that of a new file
+				delete(i.Parameters, "mode")
+				i.Digest = resource.Digest(i.Resource)
+				b.wantAll("without mode", Changed, b.of("one", Manifest{Mode: Apply, Items: []Item{i}, Secrets: secrets}))
+				has(0o600)
+			}
+			b.wantAll("undo", Changed, b.of("one", Manifest{Mode: Apply, Items: []Item{removal("file[/d/f]")}}))
+			if diff := cmp.Diff(withoutSlipway(before), withoutSlipway(b.tree())); diff != "" {
+				t.Errorf("after undo:\n%s", diff)
+			}
+		})
+	}
 }

@@ -59,7 +59,7 @@ func File() resource.Schema {
 			{Name: "target", Kind: resource.String, Check: checkTarget,
 				Description: "Where a link leads, absolute or relative to the link's directory; it need not be there."},
 			{Name: "mode", Kind: resource.String, Check: checkMode, Instead: quotedMode,
-				Description: "Permissions as 3 or 4 octal digits, like \"0644\", which set x of a directory where they set r; or as changes of those that are there (of a new file 0644, of a new directory 0755), like \"u=rw,g+w,o=\" or \"a+X\", as in chmod(1). A link has no mode of its own: it is ignored there, with a warning of the run. Default: what is there stays; a new file gets 0644, a new directory 0755."},
+				Description: "Permissions as 3 or 4 octal digits, like \"0644\", which set x of a directory where they set r; or as changes of those that are there (of a new file 0644, of a new sensitive one 0600, of a new directory 0755), like \"u=rw,g+w,o=\" or \"a+X\", as in chmod(1). A link has no mode of its own: it is ignored there, with a warning of the run. Default: what is there stays; a new file gets 0644, one that is sensitive or has a secret 0600, a new directory 0755."},
 			{Name: "owner", Kind: resource.String, Scalars: true, Check: checkAccount,
 				Description: "User that owns it, a link itself and not what it leads to, by name or number. Default: what is there stays; a new one belongs to the session's user."},
 			{Name: "group", Kind: resource.String, Scalars: true, Check: checkAccount,

@@ -109,7 +109,7 @@ func (fileType) Check(ctx context.Context, s *Session, r resource.Resource) ([]D
 	case p.Has("mode") && kind == fileLink:
 		s.note(at + " is a link, and links have no mode of their own; mode is ignored")
 	case p.Has("mode"):
-		mode, err := wantedMode(p.String("mode"), ensure, kind, info)
+		mode, err := wantedMode(p.String("mode"), ensure, system.ChmodBits(info.Mode))
 		if err != nil {
 			return nil, err
 		}
@@ -212,8 +212,15 @@ func (t fileType) Apply(ctx context.Context, s *Session, r resource.Resource) er
 	if x, returns := r.Parameters[returningExtended].(system.Extended); returns {
 		a.Extended = &x
 	}
+	is := system.ChmodBits(info.Mode)
+	if kind != ensure {
+		mode := newMode(r, ensure)
+		if is = uint32(mode); ensure == fileFile { // a directory has the group bit of the one that it is in
+			a.Mode = &mode
+		}
+	}
 	if p := r.Parameters; p.Has("mode") && ensure != fileLink {
-		mode, err := wantedMode(p.String("mode"), ensure, kind, info)
+		mode, err := wantedMode(p.String("mode"), ensure, is)
 		if err != nil {
 			return err
 		}
@@ -372,16 +379,20 @@ func wantedAttributes(s *Session, r resource.Resource) (system.Attributes, error
 	return a, nil
 }
 
-// wantedMode returns the mode that a resource wants of what is to be a file or directory: kind and info are what is
-// there now.
-func wantedMode(text, ensure, kind string, info system.Info) (fs.FileMode, error) {
+// wantedMode returns the mode that a resource wants of a file or directory, as kind says. is has the mode of what is
+// there, or of a new one.
+func wantedMode(text, kind string, is uint32) (fs.FileMode, error) {
 	m, err := schema.ParseMode(text)
-	is := system.ChmodBits(info.Mode)
-	if kind != ensure { // it is made
-		is = 0o644
-		if ensure == fileDirectory {
-			is = 0o755
-		}
+	return fs.FileMode(m.Of(is, kind == fileDirectory)), err
+}
+
+// newMode returns the mode of a new file or directory whose resource gives none: what is sensitive is for nobody else.
+func newMode(r resource.Resource, kind string) fs.FileMode {
+	switch {
+	case kind == fileDirectory:
+		return 0o755
+	case r.Sensitive():
+		return 0o600
 	}
-	return fs.FileMode(m.Of(is, ensure == fileDirectory)), err
+	return 0o644
 }

@@ -195,7 +195,7 @@ func (b below) differs(
 	}
 	found := map[string][2]string{}
 	if text := r.Parameters.String("mode"); text != "" {
-		mode, err := wantedMode(text, b.kind, b.kind, b.info)
+		mode, err := wantedMode(text, b.kind, system.ChmodBits(b.info.Mode))
 		if err != nil {
 			return nil, todo, err
 		}

@@ -55,14 +55,14 @@ func (fileType) release(
 		returning["ensure"], a, kind = fileAbsent, system.Attributes{}, fileAbsent
 	case b.made(s, r, kind):
 		returning["ensure"], returning["content"], kind = fileFile, "", fileFile
-		if a, err = b.attributesOfNew(s, kind); err != nil {
+		if a, err = b.attributesOfNew(s, r, kind); err != nil {
 			return nil, err
 		}
 	case kind != b.Kind: // it is slipway's own
 		if kind = wantedKind(r, kind); kind == b.Kind {
 			break // what comes in its place is what was there before
 		}
-		if a, err = b.attributesOfNew(s, kind); err != nil {
+		if a, err = b.attributesOfNew(s, r, kind); err != nil {
 			return nil, err
 		}
 	}
@@ -114,11 +114,8 @@ func (b fileBefore) made(s *Session, r resource.Resource, kind string) bool {
 }
 
 // attributesOfNew returns those of b.attributes as a new file or directory gets them.
-func (b fileBefore) attributesOfNew(s *Session, kind string) (system.Attributes, error) {
-	mode, uid, gid := fs.FileMode(0o644), os.Geteuid(), os.Getegid()
-	if kind == fileDirectory {
-		mode = 0o755
-	}
+func (b fileBefore) attributesOfNew(s *Session, r resource.Resource, kind string) (system.Attributes, error) {
+	mode, uid, gid := newMode(r, kind), os.Geteuid(), os.Getegid()
 	if info, err := s.Lstat(path.Dir(b.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return system.Attributes{}, err
 	} else if system.ChmodBits(info.Mode)&0o2000 != 0 {

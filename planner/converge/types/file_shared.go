@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -19,7 +20,7 @@ func (fileType) Shares(s *Session, r resource.Resource) (Shared, error) {
 	}
 	shared := Shared{info.Inode, map[string]string{}}
 	if p.Has("mode") {
-		mode, err := wantedMode(p.String("mode"), kind, kind, info)
+		mode, err := wantedMode(p.String("mode"), kind, system.ChmodBits(info.Mode))
 		if err != nil {
 			return Shared{}, err
 		}
