@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/encryption/encryptiontest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -396,6 +397,47 @@ func TestModesOfFilesWithSecrets(t *testing.T) {
 			b.wantAll("undo", Changed, b.of("one", Manifest{Mode: Apply, Items: []Item{removal("file[/d/f]")}}))
 			if diff := cmp.Diff(withoutSlipway(before), withoutSlipway(b.tree())); diff != "" {
 				t.Errorf("after undo:\n%s", diff)
+			}
+		})
+	}
+}
+
+// The ledger has no part of a plain digest of a secret, which others could compare with guesses, and knows what slipway
+// wrote all the same: also as an older slipway recorded it.
+func TestDigestsOfSecretsInTheLedger(t *testing.T) {
+	sum := resource.SHA256(secretOneText)
+	for name, older := range map[string]bool{"now": false, "recorded by an older slipway": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newSandbox(t)
+			b.mkdir("/d/")
+			i := item("file[/d/f]", "content", secretMark)
+			b.wantAll("apply", Changed, b.of("one", Manifest{Mode: Apply, Items: []Item{i}, Secrets: map[string]string{"s@1": secretOneText}}))
+			l, err := ledger.Read(b.System)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := l.Entry("one", i.ID())
+			if before := string(e.Before); strings.Contains(before, sum[:8]) || !strings.Contains(before, `"wrote":"`) {
+				t.Errorf("the ledger has %s", before)
+			}
+			if older {
+				var before map[string]any
+				if err := json.Unmarshal(e.Before, &before); err != nil {
+					t.Fatal(err)
+				}
+				before["wrote"] = "{sha256}" + sum[:8]
+				if e.Before, err = json.Marshal(before); err != nil {
+					t.Fatal(err)
+				}
+				l.Change(ledger.Record{Entry: e})
+			}
+			if err := errors.Join(l.Save(), l.Close()); err != nil {
+				t.Fatal(err)
+			}
+			// Without a content, what slipway wrote goes; what others wrote would stay.
+			b.wantAll("no content", Changed, b.of("one", Manifest{Mode: Apply, Items: []Item{item("file[/d/f]", "mode", "0600")}}))
+			if b.there("/d/f") {
+				t.Errorf("the secret is still there: %q", b.get("/d/f"))
 			}
 		})
 	}

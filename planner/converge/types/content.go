@@ -140,4 +140,6 @@ func (s *Session) sum(path string) (sum string, size int64, err error) {
 }
 
 // shortSum stands for a content in a difference, in Puppet's form.
-func shortSum(sum string) string { return "{sha256}" + sum[:8] }
+func shortSum(sum string) string { return shortSumPrefix + sum[:8] }
+
+const shortSumPrefix = "{sha256}"

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -110,7 +111,12 @@ func (b fileBefore) made(s *Session, r resource.Resource, kind string) bool {
 		return false
 	}
 	sum, _, err := s.sum(b.Path)
-	return err == nil && shortSum(sum) == b.Wrote
+	if err != nil {
+		return false
+	}
+	secret := !strings.HasPrefix(b.Wrote, shortSumPrefix) // an older slipway wrote a digest also of what is sensitive
+	is, err := s.wrote(sum, secret)
+	return err == nil && is == b.Wrote
 }
 
 // attributesOfNew returns those of b.attributes as a new file or directory gets them.

@@ -33,7 +33,7 @@ type fileBefore struct {
 	// target, mode, owner, group. As long as it is attributes only, Kind is what was there when slipway last changed them.
 	Said []string `json:"said,omitempty"`
 	// Wrote is the digest of what slipway last meant to write into a file that it made, so that it is known from what
-	// others have written.
+	// others have written; of something sensitive an HMAC.
 	Wrote string `json:"wrote,omitempty"`
 	// Below is what was below the directory and that slipway removed, or gave other attributes: what is in a directory
 	// comes after it.
@@ -70,7 +70,9 @@ func (t fileType) capture(ctx context.Context, s *Session, r resource.Resource) 
 	}
 	b.is(kind, info)
 	b.Said = t.said(r, kind)
-	b.writes(s, r)
+	if err := b.writes(s, r); err != nil {
+		return &b, err
+	}
 	b.share(t, s, r)
 	if err := b.keep(s, r.Parameters.BoolOr("backup", true)); err != nil {
 		return &b, err
@@ -86,14 +88,23 @@ func (b *fileBefore) is(kind string, info system.Info) {
 	b.Kind, b.Target, b.Mode, b.UID, b.GID = kind, octets(info.Target), system.ChmodBits(info.Mode), info.UID, info.GID
 }
 
-// writes notes what r writes into a file that was not there before. An error is one of Apply, too.
-func (b *fileBefore) writes(s *Session, r resource.Resource) {
+// writes notes what r writes into a file that was not there before. An unknown content is an error of Apply.
+func (b *fileBefore) writes(s *Session, r resource.Resource) (err error) {
 	if b.Kind != fileAbsent {
-		return
+		return nil
 	}
-	if want, err := wantedContent(s, r, b.Kind); err == nil && want != nil {
-		b.Wrote = shortSum(want.sum)
+	if want, unknown := wantedContent(s, r, b.Kind); unknown == nil && want != nil {
+		b.Wrote, err = s.wrote(want.sum, r.Sensitive())
 	}
+	return err
+}
+
+// wrote returns what the ledger has of a content with a SHA-256.
+func (s *Session) wrote(sum string, secret bool) (string, error) {
+	if secret {
+		return s.MAC("wrote", sum)
+	}
+	return shortSum(sum), nil
 }
 
 func (b *fileBefore) locate(r resource.Resource) { b.Path = schema.FilePath(r) }
@@ -107,7 +118,9 @@ func (t fileType) widen(ctx context.Context, s *Session, r resource.Resource, b 
 	if b.Kind == fileAbsent && !b.says(saidContent) { // others have put there what is there now
 		b.is(kind, info)
 	}
-	b.writes(s, r)
+	if err := b.writes(s, r); err != nil {
+		return err
+	}
 	b.share(t, s, r)
 	b.Gone = b.Gone || b.says(saidContent) && kind != b.Kind
 	for _, name := range t.said(r, kind) {
