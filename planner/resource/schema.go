@@ -62,6 +62,7 @@ type Parameter struct {
 	// optional. String only.
 	Instead func(value any) string
 	// Check validates one value of the right kind; optional. The value is a string, bool, int64, []string or
-	// map[string]string, as Kind says. Its text must not repeat the value of a sensitive parameter.
+	// map[string]string, as Kind says. Of a value that is sensitive only a [Rule] in the error
+	// is shown.
 	Check func(value any) error
 }

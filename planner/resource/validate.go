@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -159,6 +160,17 @@ func (s Schema) reveals(message string, r Resource) bool {
 // hidden replaces the message about a sensitive value when the message would show it.
 const hidden = "is not valid; the value and its error are not shown because it is sensitive"
 
+// Rule returns an error of [Parameter.Check] that says what is wrong with a value, or what would be right, and nothing
+// of the value: it is shown also where the value is sensitive. Other packages can give nothing but a constant. An error
+// that quotes the value wraps it.
+func Rule(text constant) error { return rule{string(text)} }
+
+type constant string
+
+type rule struct{ text string }
+
+func (r rule) Error() string { return r.text }
+
 // parameterCheck collects what is wrong with one parameter.
 type parameterCheck struct {
 	*Parameter
@@ -232,7 +244,9 @@ func (c *parameterCheck) check(value any) bool {
 		return true
 	}
 	message := err.Error()
-	if c.secret {
+	if r := (rule{}); c.secret && errors.As(err, &r) {
+		message = r.text + "; the value is not shown because it is sensitive"
+	} else if c.secret {
 		message = hidden + ". " + c.Description
 	}
 	c.add(c.Name, message)

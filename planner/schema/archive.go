@@ -66,11 +66,11 @@ func checkArchiveSource(value any) error {
 	}
 	scheme, rest, _ := strings.Cut(text, "://")
 	if scheme != "http" && scheme != "https" || rest == "" {
-		return fmt.Errorf("%q must be a URL that begins with https:// or http://, or an absolute path on the node; "+
-			"a file of the controller is given as source_file, with source_sha256", text)
+		return fmt.Errorf("%q %w", text, resource.Rule("must be a URL that begins with https:// or http://, or an absolute "+
+			"path on the node; a file of the controller is given as source_file, with source_sha256"))
 	}
 	if authority, _, _ := strings.Cut(rest, "/"); strings.Contains(authority, "@") {
-		return fmt.Errorf("holds a user name or a password, which plans and other users of the node would show; " +
+		return resource.Rule("holds a user name or a password, which plans and other users of the node would show; " +
 			"give username and password instead")
 	}
 	return checkURL(value)

@@ -81,7 +81,7 @@ func checkCronEnvironment(value any) error {
 		}
 		if !IsCronSetting(setting) || setting != strings.TrimSpace(setting) {
 			name, _, _ := strings.Cut(setting, "=")
-			return fmt.Errorf("the setting that begins with %q is not of the form NAME=value", name)
+			return fmt.Errorf("the setting that begins with %q %w", name, resource.Rule("is not of the form NAME=value"))
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func checkEnvironment(value any) error {
 	for i, entry := range entries {
 		name, _, ok := strings.Cut(entry, "=")
 		if !ok || name == "" || strings.ContainsRune(entry, 0) {
-			return fmt.Errorf("entry %d must have the form NAME=value", i) // the value may be secret
+			return fmt.Errorf("entry %d %w", i, resource.Rule("must have the form NAME=value"))
 		}
 	}
 	return nil

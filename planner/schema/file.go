@@ -114,7 +114,8 @@ const mostContent = 8 << 20
 
 func checkContent(value any) error {
 	if text, _ := value.(string); len(text) > mostContent {
-		return fmt.Errorf("has %d bytes, and may have at most %d (8 MiB); put it into a package or an archive that the node fetches itself", len(text), mostContent)
+		return resource.Rule(
+			"has more than 8 MiB; put it into a package or an archive that the node fetches itself")
 	}
 	return nil
 }
@@ -123,7 +124,7 @@ func checkContentBase64(value any) error {
 	text, _ := value.(string)
 	content, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return errors.New("is not base64; write filebase64(\"...\")")
+		return resource.Rule("is not base64; write filebase64(\"...\")")
 	}
 	return checkContent(string(content))
 }

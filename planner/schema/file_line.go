@@ -38,7 +38,7 @@ func FileLine() resource.Schema {
 
 func checkWholeLine(value any) error {
 	if value == "" {
-		return errors.New("must not be empty")
+		return resource.Rule("must not be empty")
 	}
 	return checkOneLine(value)
 }

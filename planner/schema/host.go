@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -70,7 +69,7 @@ func CheckHostName(name string) error {
 // checkOneLine refuses what would break a file of lines.
 func checkOneLine(value any) error {
 	if text, _ := value.(string); strings.ContainsAny(text, "\n\r\x00") {
-		return errors.New("contains a line break or a NUL; it must be one line of text")
+		return resource.Rule("contains a line break or a NUL; it must be one line of text")
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func checkIniName(value any) error {
 
 func checkIniValue(value any) error {
 	if text, _ := value.(string); text != strings.TrimSpace(text) {
-		return errors.New("must not begin or end with a blank, which parsers drop; put it in quotes that the file's reader knows")
+		return resource.Rule("must not begin or end with a blank, which parsers drop; put it in quotes that the file's reader knows")
 	}
 	return checkOneLine(value)
 }

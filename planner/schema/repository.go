@@ -247,9 +247,9 @@ func checkURL(value any) error {
 	scheme, rest, ok := strings.Cut(text, ":")
 	switch authority, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/"); {
 	case strings.HasPrefix(rest, "//") && strings.Contains(authority, "@"):
-		return errors.New("holds a user name or a password, which every user of the node could read; leave them out")
+		return resource.Rule("holds a user name or a password, which every user of the node could read; leave them out")
 	case !ok || rest == "" || !spelled(scheme, "", "+.-") || checkWord(text) != nil:
-		return fmt.Errorf("%q is not a URL", text)
+		return fmt.Errorf("%q %w", text, resource.Rule("is not a URL"))
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func checkDebTypes(value any) error {
 func checkWord(value any) error {
 	text, _ := value.(string)
 	if text == "" || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		return fmt.Errorf("%q must be one word", text)
+		return fmt.Errorf("%q %w", text, resource.Rule("must be one word"))
 	}
 	return nil
 }

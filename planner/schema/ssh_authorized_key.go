@@ -74,10 +74,10 @@ func checkKeyName(value any) error {
 func checkKey(value any) error {
 	text, _ := value.(string)
 	if strings.ContainsAny(text, " \t\n") {
-		return errors.New("must be one word: give the long one in the middle of the line only, and the others as type and name")
+		return resource.Rule("must be one word: give the long one in the middle of the line only, and the others as type and name")
 	}
 	if keyTypeOf(text) == "" {
-		return errors.New("is not a public key in base64, which begins with AAAA")
+		return resource.Rule("is not a public key in base64, which begins with AAAA")
 	}
 	return nil
 }

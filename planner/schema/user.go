@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -77,7 +76,7 @@ func checkGroupNames(v any) error {
 // checkPasswdField keeps a field of /etc/passwd from becoming two.
 func checkPasswdField(v any) error {
 	if text, _ := v.(string); strings.ContainsAny(text, ":\n\r\x00") {
-		return errors.New("must hold neither a colon nor a line break")
+		return resource.Rule("must hold neither a colon nor a line break")
 	}
 	return nil
 }
@@ -158,7 +157,7 @@ func checkDays(v any) error {
 
 func checkHash(v any) error {
 	if text, _ := v.(string); text == "" {
-		return errors.New("is empty, which would let anyone in; use `!` for no password")
+		return resource.Rule("is empty, which would let anyone in; use `!` for no password")
 	}
 	return checkPasswdField(v)
 }

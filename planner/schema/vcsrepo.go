@@ -86,7 +86,7 @@ func checkRepositorySource(value any) error {
 
 func checkCredential(value any) error {
 	if value == "" {
-		return errors.New("must not be empty")
+		return resource.Rule("must not be empty")
 	}
 	return checkOneLine(value)
 }
