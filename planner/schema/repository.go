@@ -107,7 +107,11 @@ func AptFiles(r resource.Resource) []resource.Resource {
 		setting("Components: ", repos...) + setting("Architectures: ", p.Strings("architecture")...) +
 		setting("Signed-By: ", keyring) + setting("Trusted: ", yesNo(r, "allow_unsigned", "yes", "no")) +
 		setting("Check-Valid-Until: ", yesNo(r, "check_valid_until", "yes", "no"))
-	files := []resource.Resource{wholeFile(r, AptSource(r), text)}
+	source := wholeFile
+	if p.Has("password") { // what is sensitive has a file of its own
+		source = publicFile
+	}
+	files := []resource.Resource{source(r, AptSource(r), text)}
 	if p.Has("key") {
 		files = append(files, publicFile(r, keyring, withEnd(p.String("key"))))
 	}
