@@ -13,7 +13,8 @@ import (
 // KnownPart returns a deployment without what is not known: nodes, also those whose group is not known, services, and
 // configuration resources of services of which neither parameter is known. A parameter of a configuration resource may
 // stay unknown, so the part is for a reader with Partly. A node of which tags, labels, rack or roles are not known
-// stays with what it certainly has, unless wholly asks for nodes that are wholly known.
+// stays with what it certainly has, unless wholly asks for nodes that are wholly known. The version of the secrets may
+// stay unknown, too: then the parameters that refer to one are.
 func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err error) {
 	p := parting{values: NewValues(true), wholly: wholly, Lacking: site.Lacking{Wanted: map[string]bool{},
 		Loose: map[string]bool{}, Undecided: map[string]site.UndecidedNode{},
@@ -32,6 +33,7 @@ func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err 
 			return d, p.Lacking, nil
 		}
 	}
+	p.Places = unknownIn("secrets_version", d.SecretsVersion)
 	part = d
 	for _, list := range []struct {
 		object string

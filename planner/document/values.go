@@ -71,12 +71,12 @@ func (v *Values) Site(d Deployment) (s site.Site, known bool, errs invalid.Error
 	s.Plugins = taken(take, v.Plugins, d.Plugins)
 	s.Ordering = taken(take, v.Ordering, d.Ordering)
 	s.Bounds = taken(take, v.bounds, d.Bounds)
-	if _, unknown := d.SecretsVersion.(resource.Unknown); unknown {
-		return s, false, errs
-	}
 	version := "0"
-	if n, ok := d.SecretsVersion.(int64); ok {
+	switch n := d.SecretsVersion.(type) {
+	case int64:
 		version = strconv.FormatInt(n, 10)
+	case resource.Unknown:
+		known, version = known && v.Partly, ""
 	}
 	for _, service := range s.Services {
 		withSecretsVersion(service.Configuration, version)
@@ -87,11 +87,16 @@ func (v *Values) Site(d Deployment) (s site.Site, known bool, errs invalid.Error
 	return s, known, errs
 }
 
-// withSecretsVersion has a configuration's references to secrets name their version.
+// withSecretsVersion has a configuration's references to secrets name their version. Where that is empty it is not
+// known, and neither are the parameters that refer to a secret.
 func withSecretsVersion(c resource.Configuration, version string) {
 	for _, titles := range c {
 		for title, p := range titles {
-			if len(p.Secrets()) > 0 {
+			switch {
+			case len(p.Secrets()) == 0:
+			case version == "":
+				titles[title] = p.WithUnknownSecrets()
+			default:
 				titles[title] = p.WithSecretsVersion(version)
 			}
 		}

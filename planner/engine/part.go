@@ -153,6 +153,8 @@ func summary(l site.Lacking) string {
 	switch {
 	case n == 0 && len(l.Brings.Types) > 0:
 		missing, n = "Resources of the services", 2
+	case n+m == 0:
+		return l.Places[0] + " is not known yet" // no list has it
 	case n == 0:
 		return known + are[m == 1] + "not known yet"
 	}

@@ -21,6 +21,7 @@ func TestTitleOfWhatIsLacking(t *testing.T) {
 		"1 of 3 resources of the services is not known yet: its steps are missing. 1 of 3 resources of the services is " +
 			"known in part": {Resources: site.Share{Lacks: 2, Of: 3}, Brings: site.Brings{IDs: one}},
 		"Resources of the services are not known yet: their steps are missing": {Brings: site.Brings{Types: map[string]bool{"file": true}}},
+		"secrets_version is not known yet":                                     {Places: []string{"secrets_version"}, Nodes: site.Share{Of: 3}},
 	} {
 		if got := summary(l); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)

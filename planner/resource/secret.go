@@ -76,6 +76,17 @@ func (p Parameters) WithSecretsVersion(version string) Parameters {
 	})
 }
 
+// WithUnknownSecrets returns the parameters without those that refer to a secret, which are not known yet.
+func (p Parameters) WithUnknownSecrets() Parameters {
+	out := maps.Clone(p)
+	for name, value := range p {
+		if secretIn(value) {
+			out[name] = Unknown{}
+		}
+	}
+	return out
+}
+
 // Resolve returns the parameters with the contents of secrets, by `name@version`, in place of their references, and
 // sensitive. missing are those that contents does not have: their references stay.
 func (p Parameters) Resolve(contents map[string]string) (resolved Parameters, missing []string) {
