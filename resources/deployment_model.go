@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -246,15 +247,17 @@ func textMap(m types.Map) map[string]string {
 	return out
 }
 
-// secretsOf returns the content of secrets, without those that are null.
-func secretsOf(m types.Map) map[string]string {
-	out := textMap(m)
+// secretsOf returns the content of secrets, and the names of those that are null.
+func secretsOf(m types.Map) (content map[string]string, null []string) {
+	content = textMap(m)
 	for name, v := range m.Elements() {
 		if v.IsNull() {
-			delete(out, name)
+			null = append(null, name)
+			delete(content, name)
 		}
 	}
-	return out
+	slices.Sort(null)
+	return content, null
 }
 
 // setUnknown marks everything that a run determines as known after apply.

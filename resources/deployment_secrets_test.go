@@ -182,6 +182,8 @@ resource "slipway_service" "svc" {
 				ExpectError: wrapped("a secret can only stand by itself")},
 			{Config: strings.Replace(config(one, 1), `{ secret = "db_password" }`, `"⟦secret:db_password@1⟧"`, 1), PlanOnly: true,
 				ExpectError: wrapped(`content: contains a text that stands for a secret; write`)},
+			{Config: strings.Replace(config(one, 1), fmt.Sprintf("%q", one), "null", 1),
+				ExpectError: wrapped(`refers to the secret "db_password", which is null in secrets_wo; give it a value`)},
 			{Config: config(one, 1), ConfigStateChecks: []statecheck.StateCheck{status("deployed")}, Check: has(one)},
 			{Config: config(two, 1), ConfigPlanChecks: nothingPlanned()},
 			{Config: config(two, 2), ConfigPlanChecks: planned(plancheck.ResourceActionUpdate), Check: has(two)},

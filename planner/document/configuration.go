@@ -4,6 +4,7 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"gopkg.in/yaml.v3"
@@ -65,12 +66,20 @@ func (r *reader) parameters(n *yaml.Node, path string) resource.Parameters {
 	out := make(resource.Parameters)
 	for _, f := range r.members(n, path, "parameter: value") {
 		if r.partly && hasUnknown(f.value) {
-			out[f.name] = resource.Unknown{}
+			out[f.name] = resource.Unknown{Secret: hasUnknownSecret(f.value)}
 		} else if value, ok := r.value(f.value, join(path, f.name), 0); ok {
 			out[f.name] = value
 		}
 	}
 	return out
+}
+
+// hasUnknownSecret reports whether a value, or an element of it, is `{secret = name}` with a name that is not known.
+func hasUnknownSecret(n *yaml.Node) bool {
+	if n.Kind == yaml.MappingNode {
+		return len(n.Content) == 2 && n.Content[0].Value == "secret" && n.Content[1].Tag == unknownTag
+	}
+	return slices.ContainsFunc(n.Content, hasUnknownSecret)
 }
 
 // withSecrets writes the references to secrets in parameters, `{secret = "name"}`, as the texts that stand for them; so

@@ -18,20 +18,26 @@ type Secrets struct {
 	Version string
 	Known   bool // false at refresh and destroy: Terraform does not give them
 	Content map[string]string
+	Null    []string // names that have no content
 }
 
-// Missing returns an error for each secret to which the configuration of a site refers and that has no name here.
+// Missing returns an error for each secret to which the configuration of a site refers and that has no content here.
 func (s Secrets) Missing(of site.Site) (errs Messages) {
 	look := func(what, name string, c resource.Configuration) {
 		for typ, titles := range c {
 			for title, p := range titles {
 				for _, secret := range p.Secrets() {
 					secret, _, _ = strings.Cut(secret, "@")
-					if _, ok := s.Content[secret]; !ok {
-						errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A secret is missing",
-							Detail: fmt.Sprintf("%s %q: %s refers to the secret %q, which secrets_wo does not have%s", what, name,
-								resource.MakeID(typ, title), secret, resource.Choices(secret, slices.Sorted(maps.Keys(s.Content))))})
+					if _, ok := s.Content[secret]; ok {
+						continue
 					}
+					wrong := "which is null in secrets_wo; give it a value"
+					if !slices.Contains(s.Null, secret) {
+						wrong = "which secrets_wo does not have" + resource.Choices(secret, slices.Sorted(maps.Keys(s.Content)))
+					}
+					errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A secret is missing",
+						Detail: fmt.Sprintf("%s %q: %s refers to the secret %q, %s", what, name, resource.MakeID(typ, title), secret,
+							wrong)})
 				}
 			}
 		}

@@ -59,7 +59,7 @@ type Parameter struct {
 	// Same are other ways to write one of Values, by the text that is written; optional. String only.
 	Same map[string]string
 	// Instead returns what to write, as a string, in place of a number or bool, empty where nothing can be offered;
-	// optional. String only.
+	// optional. Of a StringList it is an element, whatever the value is. String, StringList.
 	Instead func(value any) string
 	// Check validates one value of the right kind; optional. The value is a string, bool, int64, []string or
 	// map[string]string, as Kind says. Of a value that is sensitive only a [Rule] in the error

@@ -81,7 +81,7 @@ func (p Parameters) WithUnknownSecrets() Parameters {
 	out := maps.Clone(p)
 	for name, value := range p {
 		if secretIn(value) {
-			out[name] = Unknown{}
+			out[name] = Unknown{Secret: true}
 		}
 	}
 	return out

@@ -45,11 +45,12 @@ func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
 			continue
 		}
 		written := r.Parameters[name]
-		if isUnknown(written) {
+		unknown, is := written.(Unknown)
+		named := unknown.Secret || secretIn(written)
+		if is && (!named || p.Secret) {
 			whole = false
 			continue
 		}
-		named := secretIn(written)
 		if named && !p.Secret {
 			errs = append(errs, invalid.Error{Attribute: name, Message: s.noSecret()})
 			whole = false
@@ -61,7 +62,8 @@ func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
 			continue
 		}
 		normal, changed := p.normalize(written)
-		c := parameterCheck{Parameter: p, secret: p.Sensitive || secret, named: named}
+		c := parameterCheck{Parameter: p, secret: p.Sensitive || secret, named: named,
+			templates: s.Template != nil && !IsMetaparameter(name)}
 		if c.run(written, normal) && isReferences(name) {
 			c.references(written, normal, r)
 		}
@@ -176,7 +178,9 @@ type parameterCheck struct {
 	*Parameter
 	secret bool
 	named  bool // it has texts that stand for secrets: the node checks their contents
-	errs   []invalid.Error
+	// templates says that its values may be written as templates.
+	templates bool
+	errs      []invalid.Error
 }
 
 // run checks a value, given as written and normalised, and reports whether it is fine.
@@ -200,7 +204,11 @@ func (c *parameterCheck) run(written, normal any) bool {
 		} else if text, ok := normal.(string); ok && c.Single {
 			c.text(c.Name, text, text)
 		} else {
-			c.wrong(c.Name, "must be a list of strings", written)
+			right := "must be a list of strings"
+			if c.Instead != nil {
+				right += fmt.Sprintf(", such as %q", c.Instead(written))
+			}
+			c.wrong(c.Name, right, written)
 		}
 	case StringMap:
 		if m, ok := normal.(map[string]any); ok {
@@ -354,7 +362,17 @@ func (c *parameterCheck) references(written, normal any, r Resource) {
 }
 
 func (c *parameterCheck) wrong(path, right string, value any) {
-	c.add(path, right+", not "+c.describe(value))
+	message := right + ", not " + c.describe(value)
+	if _, is := value.(map[string]any); is && c.Kind != StringMap {
+		switch {
+		case c.Secret:
+			message += "; write a secret of the deployment as { secret = \"name\" }, with letters, digits, _, . and - in its " +
+				"name, or as $${secrets.name} in { template = \"text\" }"
+		case c.templates:
+			message += "; write a template as { template = \"text\" }"
+		}
+	}
+	c.add(path, message)
 }
 
 func (c *parameterCheck) add(path, message string) {

@@ -25,6 +25,7 @@ func Cron() resource.Schema {
 		resource.Parameter{Name: "special", Kind: resource.String, Values: cronSpecials,
 			Description: "A word in place of the five fields."},
 		resource.Parameter{Name: "environment", Kind: resource.StringList, Secret: true, Check: checkCronEnvironment,
+			Instead:     nameValue,
 			Description: "Settings NAME=value, which count for this job and, as always in a crontab, for all that follow in it."},
 	)
 	return resource.Schema{

@@ -42,7 +42,7 @@ func Exec() resource.Schema {
 				Description: "Directory in which the command and its guards run. Default: /."},
 			{Name: "user", Kind: resource.String, Check: checkAccount,
 				Description: "User as whom the command and its guards run. Default: the session's."},
-			{Name: "environment", Kind: resource.StringList, Secret: true, Check: checkEnvironment,
+			{Name: "environment", Kind: resource.StringList, Secret: true, Check: checkEnvironment, Instead: nameValue,
 				Description: "Variables as NAME=value. Besides them a command has PATH, LANG=C and HOME, with `user` also USER and LOGNAME of that user (Puppet sets neither), and nothing else of the session's environment. Guards that need a secret from it run in applies only, not at plan time."},
 			{Name: "path", Kind: resource.StringList, Check: checkPaths,
 				Description: "Directories in which programs are looked for. Default: " + PlainPath + "."},
@@ -108,6 +108,8 @@ func checkUmask(value any) error {
 	}
 	return nil
 }
+
+func nameValue(any) string { return "NAME=value" }
 
 func checkEnvironment(value any) error {
 	entries, _ := value.([]string)
