@@ -11,13 +11,20 @@ import (
 )
 
 // needMachine returns an error for each type of which a service, or an override, has resources that a sandbox cannot
-// have.
+// have, and for each parameter that it cannot do.
 func (b *desiredBuilder) needMachine(tasks []task.Task) (errs invalid.Errors) {
 	type place struct{ object, name, typ string }
 	needing := make(map[place][]string)
 	var places []place
 	for i := range tasks {
 		r := tasks[i].Resource
+		if onMachine := b.types[r.Type].OnMachine; onMachine != nil {
+			if parameter, why := onMachine(r); parameter != "" {
+				object, name := bringerOf(tasks[i])
+				errs = append(errs, invalid.Error{Object: object, Name: name, Code: invalid.BadValue,
+					Attribute: site.ConfigurationPath(r.Type, r.Title, parameter), Message: why})
+			}
+		}
 		if !b.types[r.Type].NeedsMachine && !b.actionSchemas[r.Type].NeedsMachine {
 			continue
 		}

@@ -1,12 +1,14 @@
 package planner_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -18,7 +20,10 @@ func TestSandboxHasNoMachine(t *testing.T) {
 			{Name: "here", Roles: []string{"web"}, Connection: site.Connection{Transport: "local", Root: "/"}},
 			{Name: "there", Address: "192.0.2.1"}},
 		Services: []site.Service{{Name: "web", Configuration: conf{
-			"file":    titles{"/etc/motd": {"content": "x"}},
+			"file": titles{"/etc/motd": {"content": "x"}, "/etc/sudoers": {"content": "x", "validate_cmd": "visudo -cf %"}},
+			"archive": titles{"/srv/url.tgz": {"source": "https://example.com/a.tgz", "checksum": strings.Repeat("0", 64)},
+				"/srv/of.tgz": {"source": "/srv/a.tgz"}, "/srv/late.tgz": {"source": resource.Unknown{}},
+				"/srv/gone.tgz": {"ensure": "absent"}},
 			"package": titles{"nginx": {}, "tree": {"noop": true}},
 		}}},
 		Overrides: []site.Override{{Name: "more", Nodes: []string{"folder"},
@@ -29,6 +34,10 @@ func TestSandboxHasNoMachine(t *testing.T) {
 	const works = "; it has the types apt_repository, archive, cron, file, file_line, host, ini_setting, " +
 		"ssh_authorized_key, systemd_unit, timezone, yum_repository (on node folder)"
 	want := []string{
+		`service "web": configuration.archive["/srv/url.tgz"].source: needs a whole machine, because a program of the node ` +
+			`fetches a URL, and a sandbox is a folder; give source_file, or the path of a file on the node (on node folder)`,
+		`service "web": configuration.file["/etc/sudoers"].validate_cmd: needs a whole machine, which runs it, and a ` +
+			`sandbox is a folder; leave it out (on node folder)`,
 		`service "web": configuration.package: package[nginx], package[tree] need a whole machine, and a sandbox is a folder` + works,
 		`override "more": configuration.exec: exec[true] needs a whole machine, and a sandbox is a folder` + works,
 		`plugin "net": tasks[0]: shell[net/1] needs a whole machine, and a sandbox is a folder` + works,

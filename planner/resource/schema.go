@@ -20,7 +20,10 @@ type Schema struct {
 	Summary      string // one sentence, for the documentation
 	Parameters   []Parameter
 	NeedsMachine bool // the type acts on a whole machine and is refused below a sandbox root
-	Restorable   bool // a change of one run can be put back, so that resources may have [Guard]
+	// OnMachine returns the parameter for which a resource needs a whole machine though its type does not, empty where
+	// there is none, and why, with what to write below a sandbox root; optional.
+	OnMachine  func(Resource) (parameter, why string)
+	Restorable bool // a change of one run can be put back, so that resources may have [Guard]
 	// Check validates what depends on more than one parameter (two parameters that exclude each other); optional. It sees
 	// parameters that already passed their own checks, normalised. Its texts name parameters and do not repeat values.
 	Check func(Resource) []invalid.Error

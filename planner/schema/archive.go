@@ -20,6 +20,7 @@ func Archive() resource.Schema {
 		Type: "archive",
 		Summary: "An archive, extracted: tar (plain, or compressed by gzip, bzip2, xz or zstd) or zip, from a URL, the node or the controller; or any file that is fetched. " +
 			"Nothing is written before the whole archive has its checksum and each of its entries is checked.",
+		OnMachine: archiveOnMachine,
 		Parameters: []resource.Parameter{
 			ensureParameter("what the archive has"),
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
@@ -135,6 +136,20 @@ func checkArchive(r resource.Resource) []invalid.Error {
 		}
 	}
 	return append(errs, checkLogin(r, "username", "password")...)
+}
+
+// ArchiveFetched reports whether a program of the node fetches the archive from a URL.
+func ArchiveFetched(r resource.Resource) bool {
+	source, given := r.Parameters["source"].(string) // it may not be known yet
+	return given && !path.IsAbs(source) && !WantsAbsent(r)
+}
+
+func archiveOnMachine(r resource.Resource) (parameter, why string) {
+	if !ArchiveFetched(r) {
+		return "", ""
+	}
+	return "source", "needs a whole machine, because a program of the node fetches a URL, and a sandbox is a folder; give " +
+		"source_file, or the path of a file on the node"
 }
 
 // ArchiveChecksumType returns the type of the checksum of r.

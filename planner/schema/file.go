@@ -35,6 +35,7 @@ func File() resource.Schema {
 		Type:       fileType,
 		Summary:    "A file, directory or link.",
 		Restorable: true,
+		OnMachine:  fileOnMachine,
 		Parameters: []resource.Parameter{
 			{Name: "path", Kind: resource.String, Check: CheckAbsolute,
 				Description: "Absolute path on the node. Default: the title."},
@@ -319,6 +320,13 @@ func FileEnsure(r resource.Resource) string {
 
 // contents are the parameters that give the content of a file.
 var contents = []string{"content", "content_base64", Template, "source", resource.SourceFile}
+
+func fileOnMachine(r resource.Resource) (parameter, why string) {
+	if !r.Parameters.Has("validate_cmd") {
+		return "", ""
+	}
+	return "validate_cmd", "needs a whole machine, which runs it, and a sandbox is a folder; leave it out"
+}
 
 // FileHasContent reports whether r gives the content of a file.
 func FileHasContent(r resource.Resource) bool { return slices.ContainsFunc(contents, r.Parameters.Has) }

@@ -158,7 +158,7 @@ func (t archiveType) Check(ctx context.Context, s *Session, r resource.Resource)
 		}
 		return fileType{}.Check(ctx, s, archiveFile(r))
 	}
-	if p := r.Parameters; !p.Has(resource.SourceFile) && !path.IsAbs(p.String("source")) && !s.Machine() {
+	if schema.ArchiveFetched(r) && !s.Machine() {
 		return nil, fmt.Errorf("source is a URL, which a program of the node fetches: %w", system.ErrSandbox)
 	}
 	version, err := archiveVersion(s, r)
