@@ -39,6 +39,7 @@ type operation struct {
 	ended   time.Time
 	log     *system.Tail
 	notice  string
+	undone  string             // the object, or aim, that had to go before it could be applied
 	moved   []types.Difference // it has left another object, or what was cut off is completed
 	diffs   []types.Difference
 	result  Result
@@ -111,6 +112,9 @@ func (j *operation) finish(status Status) {
 
 func (j *operation) fail(err error) {
 	j.result.Message = err.Error()
+	if j.undone != "" {
+		j.result.Message += fmt.Sprintf("; what it looked after before, %s, was undone first", j.undone)
+	}
 	j.finish(Failed)
 }
 

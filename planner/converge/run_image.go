@@ -90,10 +90,11 @@ func (x *session) restoreImages(ctx context.Context, images []*ledger.Image) {
 		if i.Site != x.manifest.Site {
 			continue
 		}
-		j := operations[i.ID]
+		id := i.Owner()
+		j := operations[id]
 		if j == nil && (i.Stays || len(i.Before) > 0) {
-			j = x.restoring(i.ID)
-			operations[i.ID], order = j, append(order, j)
+			j = x.restoring(id)
+			operations[id], order = j, append(order, j)
 		}
 		if len(i.Before) > 0 {
 			delete(ran, i.ID)
@@ -151,6 +152,7 @@ func (x *session) restoreImage(ctx context.Context, j *operation, i *ledger.Imag
 		return
 	}
 	x.start(j)
+	x.sys.ID = i.ID
 	begun := x.was(i.Key)
 	if i.Entry != nil { // it may have been removed
 		was := *i.Entry

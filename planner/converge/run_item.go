@@ -117,40 +117,6 @@ func (x *session) examineState(ctx context.Context, j *operation) {
 	}
 }
 
-// recognise brings the aim of an entry that an earlier slipway wrote into its present form.
-func (x *session) recognise(e *ledger.Entry, typ types.Type) error {
-	a, ok := typ.(types.Aimer)
-	if !ok {
-		return nil
-	}
-	aim, err := guarded(e.Type, func() (string, error) { return a.Aim(x.sys, e.Title, e.Aim, e.Before) })
-	if err == nil && aim != e.Aim {
-		e.Aim = aim
-		x.ledger.Change(ledger.Record{Entry: e})
-	}
-	return err
-}
-
-// undoFormer undoes what was done for the resource when it looked after another object, or had another aim.
-func (x *session) undoFormer(ctx context.Context, j *operation) error {
-	e := x.ledger.Entry(x.manifest.Site, j.id)
-	if e == nil {
-		return nil
-	}
-	if err := x.recognise(e, j.typ); err != nil || !x.moves(j) && e.Aim == j.aim {
-		return err
-	}
-	if err := x.protect(ctx, j); err != nil {
-		return err
-	}
-	if err := x.undo(ctx, j, e); err != nil {
-		return fmt.Errorf("undo it as it was before: %w", err)
-	}
-	describe := func(name, aim string) string { return strings.TrimSpace(name + " " + aim) }
-	j.moved = []types.Difference{{Parameter: "object", Is: describe(e.Object, e.Aim), Should: describe(j.object, j.aim)}}
-	return nil
-}
-
 // resume completes what was cut off when the resource of an entry was applied or undone. undo says that it is to be
 // undone.
 func (x *session) resume(ctx context.Context, e *ledger.Entry, typ types.Type, undo bool) ([]types.Difference, error) {
@@ -237,6 +203,10 @@ func (x *session) recordUnchanged(ctx context.Context, j *operation) {
 	}
 	if was.Entry == nil || was.Entry.Digest != j.Digest {
 		x.imageOfLedger(was)
+	}
+	if err := x.undoFormers(ctx, j); err != nil {
+		j.fail(err)
+		return
 	}
 	switch {
 	case j.moved != nil:
@@ -477,7 +447,11 @@ func (x *session) conclude(ctx context.Context, j *operation, err error) {
 		j.fail(err)
 		return
 	}
-	if err := x.recordApplied(ctx, j, x.ledger.Entry(x.manifest.Site, j.id)); err != nil {
+	err = x.recordApplied(ctx, j, x.ledger.Entry(x.manifest.Site, j.id))
+	if err == nil {
+		err = x.undoFormers(ctx, j)
+	}
+	if err != nil {
 		j.fail(err)
 		return
 	}

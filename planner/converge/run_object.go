@@ -2,7 +2,6 @@ package converge
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -40,7 +39,7 @@ func (x *session) shared(j *operation) error {
 	}
 	x.linked[is] = true
 	for _, e := range x.ledger.Entries {
-		if e.Type == o.typ && e.Object != "" && e.ID != j.id && x.resolved(object{e.Type, e.Object}) == is {
+		if e.Type == o.typ && e.Object != "" && e.Owner() != j.id && x.resolved(object{e.Type, e.Object}) == is {
 			return fmt.Errorf("%s looks after %s already, which is %s; make one resource of both", e.ID, e.Object, o.name)
 		}
 	}
@@ -50,9 +49,13 @@ func (x *session) shared(j *operation) error {
 // findConflicts finds resources that look after what another one looks after already, in the manifest or in the ledger:
 // each would undo what the other one did. What a resource of the manifest is about to leave is free for another one.
 func (x *session) findConflicts(operations []*operation) {
-	leaving := map[resource.ID]*operation{}
+	leaving, present := map[resource.ID]*operation{}, map[resource.ID]*operation{}
 	for _, j := range operations {
-		if _, ok := j.looksAfter(); j.Remove || ok && !j.Noop() && x.moves(j) {
+		_, ok := j.looksAfter()
+		if ok = j.Remove || ok && !j.Noop(); ok {
+			present[j.id] = j
+		}
+		if ok && (j.Remove || x.moves(j)) {
 			leaving[j.id] = j
 		}
 	}
@@ -62,10 +65,14 @@ func (x *session) findConflicts(operations []*operation) {
 		if e.Object == "" {
 			continue
 		}
-		if o, j := x.resolved(object{e.Type, e.Object}), leaving[e.ID]; j != nil && e.Site == x.manifest.Site {
+		j := leaving[e.ID]
+		if e.Former {
+			j = present[e.Owner()]
+		}
+		if o := x.resolved(object{e.Type, e.Object}); j != nil && e.Site == x.manifest.Site {
 			left[o] = j
 		} else {
-			taken[o] = e.Key()
+			taken[o] = ledger.Key{Site: e.Site, ID: e.Owner()}
 		}
 	}
 	for _, j := range operations {
@@ -78,8 +85,8 @@ func (x *session) findConflicts(operations []*operation) {
 		switch other, is := taken[o]; {
 		case !is || other.ID == j.id:
 			taken[o] = x.key(j)
-			if j.follows = left[o]; j.follows != nil {
-				j.follows.followed = true
+			if before := left[o]; before != nil && before != j {
+				j.follows, before.followed = before, true
 			}
 		case other.Site != x.manifest.Site:
 			j.wrong = fmt.Errorf("%s looks after %s already, for the site %q; take it out of one of them",
@@ -98,30 +105,6 @@ func (x *session) moves(j *operation) bool {
 		x.resolved(object{j.Type, e.Object}) != x.resolved(object{j.Type, j.object})
 }
 
-// undoFormerFirst lets the resources whose object another one is to have leave it before anything else is done.
-func (x *session) undoFormerFirst(ctx context.Context) {
-	for _, j := range x.operations {
-		if !j.followed || j.Remove || j.wrong != nil || ctx.Err() != nil {
-			continue
-		}
-		x.start(j)
-		if err := x.undoFormer(ctx, j); err != nil {
-			j.fail(err)
-		}
-	}
-}
-
-// occupied returns an error when what the item is to look after was not left by the resource that had it.
-func (x *session) occupied(j *operation) error {
-	if j.follows == nil {
-		return nil
-	}
-	if e := x.ledger.Entry(x.manifest.Site, j.follows.id); e == nil || e.Object != j.object {
-		return nil
-	}
-	return fmt.Errorf("%s still looks after %s; fix that first", j.follows.id, j.object)
-}
-
 // transferEntries lets resources that got a new title take over the ledger's entry of the one that is to be removed,
 // and those that name their object otherwise keep theirs, instead of undoing and doing it again: a user would lose the
 // home directory, a package its data.
@@ -132,6 +115,7 @@ func (x *session) transferEntries() {
 		if !ok || j.Noop() || j.RefreshOnly {
 			continue
 		}
+		x.takeBack(j)
 		switch e := x.ledger.Entry(x.manifest.Site, j.id); {
 		case e == nil:
 			heirs[x.resolved(o)] = j

@@ -29,7 +29,7 @@ func (x *session) contradicted(j *operation) error {
 		}
 	}
 	for _, e := range x.ledger.Entries {
-		if e.Type != j.Type || e.ID == j.id || x.sys.Named[e.Key()] {
+		if e.Type != j.Type || e.Owner() == j.id || x.sys.Named[e.Key()] {
 			continue
 		}
 		if err := is.Contradicts(sharer.Shared(x.sys, e.Before), string(j.id), string(e.ID)); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // examineRemoval looks at an item that is to be undone. What the ledger does not know of this site is not slipway's to
@@ -17,7 +18,7 @@ func (x *session) examineRemoval(j *operation) {
 	if x.applying() {
 		x.ledger.SetNoop(x.key(j), "")
 	}
-	if x.ledger.Entry(x.manifest.Site, j.id) == nil {
+	if x.ledger.Entry(x.manifest.Site, j.id) == nil && len(x.ledger.Formers(x.key(j))) == 0 {
 		j.finish(Unchanged)
 		return
 	}
@@ -31,7 +32,11 @@ func (x *session) examineRemoval(j *operation) {
 func (x *session) remove(ctx context.Context, j *operation) {
 	x.start(j)
 	e := x.ledger.Entry(x.manifest.Site, j.id)
-	if others := x.ledger.OfOthers(e.Key()); e.Shared && len(others) > 0 {
+	if others := x.ledger.OfOthers(x.key(j)); e != nil && e.Shared && len(others) > 0 {
+		if err := x.undoFormers(ctx, j); err != nil {
+			j.fail(err)
+			return
+		}
 		x.leaveTo(j, e, others)
 		return
 	}
@@ -41,7 +46,14 @@ func (x *session) remove(ctx context.Context, j *operation) {
 	}
 	x.notify(j)
 	x.notifyOthers(j)
-	if err := x.undo(ctx, j, e); err != nil {
+	var err error
+	if e != nil {
+		err = x.undo(ctx, j, e)
+	}
+	if err == nil {
+		err = x.undoFormers(ctx, j)
+	}
+	if err != nil {
 		j.fail(err)
 		return
 	}
@@ -56,6 +68,8 @@ func (x *session) remove(ctx context.Context, j *operation) {
 // the ledger on the disk first; a failure leaves the entry there, to be undone again. What was already gone is in the
 // message of the operation's result.
 func (x *session) undo(ctx context.Context, j *operation, e *ledger.Entry) error {
+	x.sys.ID = e.ID
+	defer func() { x.sys.ID = j.id }()
 	if err := x.image(ctx, j.typ, e.Title, x.was(e.Key()), e.Before); err != nil {
 		return err
 	}
@@ -98,8 +112,13 @@ func (x *session) tearDown(ctx context.Context) {
 			own = append(own, e)
 		}
 	}
+	seen := map[resource.ID]bool{}
 	for _, e := range ledger.UndoOrder(own) {
-		j := &operation{Item: Item{Remove: true}, id: e.ID, typ: x.types[e.Type]}
+		if x.ledger.Entry(e.Site, e.Owner()) != nil && e.Former || seen[e.Owner()] {
+			continue // it goes with the resource that has left it
+		}
+		seen[e.Owner()] = true
+		j := &operation{Item: Item{Remove: true}, id: e.Owner(), typ: x.types[e.Type]}
 		j.Type, j.Title = e.Type, e.Title
 		if j.typ == nil {
 			j.wrong = fmt.Errorf("type %q is not known on the node; tear down with the slipway that applied it", e.Type)

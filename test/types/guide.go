@@ -88,6 +88,12 @@ A resource that gets another title, or writes its path or name another way, and 
 and done again. Where only the node knows that the two are one, a new title is still shown and counted as a removal, by ` + "`" + `protect.max_removed_resources` + "`" + ` too:
 the planner does not know the links of a node. The apply removes nothing then.
 
+A resource that keeps its title and gets another object, such as another ` + "`" + `path` + "`" + `, ` + "`" + `extract_path` + "`" + ` or ` + "`" + `user` + "`" + `, leaves the former one: what slipway did there is undone.
+A ` + "`" + `file` + "`" + `, ` + "`" + `archive` + "`" + `, ` + "`" + `vcsrepo` + "`" + `, ` + "`" + `ssh_authorized_key` + "`" + `, ` + "`" + `cron` + "`" + `, ` + "`" + `ini_setting` + "`" + ` or ` + "`" + `file_line` + "`" + ` has the new one first. Where that fails, the former one stays, the ledger
+has both, and the next apply completes it, or keeps the former one where the configuration returned to it. The former one is undone first where both cannot be there
+at once (a part of the same file, a path below the other, an archive that is kept under one path), where another resource gets it in the same apply, and for all
+other types.
+
 Hard links are several names of one file. A ` + "`" + `file` + "`" + ` that is written becomes a file of its own, and undo brings its content back, but not the hard link.
 Where only ` + "`" + `owner` + "`" + `, ` + "`" + `group` + "`" + ` or ` + "`" + `mode` + "`" + ` are given it stays one file, so give all its names the same. That two managed files became one after both were applied
 is found by the next check.

@@ -62,15 +62,18 @@ type Key struct {
 
 // Entry is one resource that slipway applied.
 type Entry struct {
-	Site   string          `json:"site"`
-	Type   string          `json:"type"`
-	Title  string          `json:"title"`
-	Object string          `json:"object,omitempty"` // the thing on the node (resource.Schema.Target), and
-	Aim    string          `json:"aim,omitempty"`    // what is done to it
-	Digest string          `json:"digest"`           // empty while an apply or undo was started and is not finished
-	Before json.RawMessage `json:"before"`           // what was there before slipway touched it first (Type.Capture)
-	Run    string          `json:"run"`              // the run that touched it last
-	Guard  bool            `json:"guard,omitempty"`  // its removal is guarded, too
+	Site   string `json:"site"`
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Object string `json:"object,omitempty"` // the thing on the node (resource.Schema.Target), and
+	Aim    string `json:"aim,omitempty"`    // what is done to it
+	// Former says that the resource is about to have another object, or aim: this one is undone once that is there. Its
+	// ID is one of its own.
+	Former bool            `json:"former,omitempty"`
+	Digest string          `json:"digest"`          // empty while an apply or undo was started and is not finished
+	Before json.RawMessage `json:"before"`          // what was there before slipway touched it first (Type.Capture)
+	Run    string          `json:"run"`             // the run that touched it last
+	Guard  bool            `json:"guard,omitempty"` // its removal is guarded, too
 	// There says that the object was on the node when the resource was applied last, so that its undo reports when others
 	// have taken it away. It stays false for types whose objects cannot be looked for.
 	There bool `json:"there,omitempty"`
@@ -103,11 +106,33 @@ type Image struct {
 	Pending bool            `json:"pending,omitempty"` // nothing but a refresh became pending
 }
 
+// Owner returns the id of the resource that the image is of, also where its key is that of a former entry.
+func (i *Image) Owner() resource.ID {
+	if i.Entry != nil {
+		former := *i.Entry
+		former.Former = true
+		if former.Identify(); former.ID == i.ID {
+			return former.Owner()
+		}
+	}
+	return i.ID
+}
+
 // Key returns the resource of the entry.
 func (e *Entry) Key() Key { return Key{e.Site, e.ID} }
 
 // Secret reports whether what the entry left on the node may be secret. An older slipway recorded no more than MACs.
 func (e *Entry) Secret() bool { return e.Sensitive || len(e.MACs) > 0 }
+
+// Owner returns the id of the resource, also of a former entry.
+func (e *Entry) Owner() resource.ID { return resource.MakeID(e.Type, e.Title) }
+
+// Identify gives the entry its ID. That of a former one begins as the name of no type does.
+func (e *Entry) Identify() {
+	if e.ID = e.Owner(); e.Former {
+		e.ID = resource.ID(fmt.Sprintf("former %s %q %q", e.ID, e.Object, e.Aim))
+	}
+}
 
 // Record is one change of the ledger. It says how things are afterwards, so it may be replayed. Exactly one field is
 // set, besides Was.
@@ -313,6 +338,16 @@ func (l *Ledger) Image(run string, k Key) Image {
 	return i
 }
 
+// Formers returns what a resource is to leave once its new object is there, the last one first.
+func (l *Ledger) Formers(k Key) (out []*Entry) {
+	for _, e := range slices.Backward(l.Entries) {
+		if e.Former && e.Site == k.Site && e.Owner() == k.ID {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // OfOthers returns what sites other than that of a key applied under its id.
 func (l *Ledger) OfOthers(k Key) (out []*Entry) {
 	for _, e := range l.index[k.ID] {
@@ -323,13 +358,13 @@ func (l *Ledger) OfOthers(k Key) (out []*Entry) {
 	return out
 }
 
-// Digests lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, so its
-// digest is empty. A resource with noop has the digest of the form that was checked last, after [resource.Watched] when
-// it was never applied.
+// Digests lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, nor is what
+// has a former object: its digest is empty. A resource with noop has the digest of the form that was checked last, after
+// [resource.Watched] when it was never applied.
 func (l *Ledger) Digests(site string) map[resource.ID]string {
 	out := map[resource.ID]string{}
 	for _, e := range l.Entries {
-		if e.Site == site {
+		if e.Site == site && !e.Former {
 			out[e.ID] = e.Digest
 		}
 	}
@@ -343,6 +378,11 @@ func (l *Ledger) Digests(site string) map[resource.ID]string {
 			digest = resource.Watched + digest
 		}
 		out[id] = digest
+	}
+	for _, e := range l.Entries {
+		if e.Site == site && e.Former {
+			out[e.Owner()] = ""
+		}
 	}
 	return out
 }
@@ -441,7 +481,7 @@ func (e *Entry) complete() error {
 	if e == nil || e.Site == "" || e.Type == "" || e.Title == "" {
 		return errors.New("names no site, type or title")
 	}
-	if e.ID = resource.MakeID(e.Type, e.Title); len(e.Before) == 0 {
+	if e.Identify(); len(e.Before) == 0 {
 		e.Before = json.RawMessage("null")
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 // lineType looks after one line of a text file (the module puppetlabs-stdlib).
 type lineType struct {
 	recorded[lineType, *lineBefore]
+	inFile
 }
 
 func (lineType) Schema() resource.Schema { return schema.FileLine() }

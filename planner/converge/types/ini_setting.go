@@ -21,6 +21,7 @@ import (
 // keeps everything else byte for byte.
 type iniType struct {
 	recorded[iniType, *iniBefore]
+	inFile
 }
 
 func (iniType) Schema() resource.Schema { return schema.IniSetting() }

@@ -44,6 +44,14 @@ type Resolver interface {
 	Resolve(s *Session, object string) string
 }
 
+// Mover is implemented by types whose resources may have two objects for a while: a new one is applied before the
+// former one is undone, which stays when that fails.
+type Mover interface {
+	// Beside reports whether what r applies can be there beside what before, which Capture returned, is about. moved says
+	// that the two objects are not one, whatever their names.
+	Beside(s *Session, r resource.Resource, before json.RawMessage, moved bool) bool
+}
+
 // Sharer is implemented by types whose objects may be one thing on the node under several names that all stay.
 type Sharer interface {
 	// Shares returns what r changes of a thing that has other names, too, by parameter; the thing is empty when there is
