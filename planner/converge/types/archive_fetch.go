@@ -104,6 +104,10 @@ func openedArchive(ctx context.Context, s *Session, r resource.Resource) (*openA
 		if o.read, err = o.readerOf(ctx, s); err == nil {
 			o.brings, err = o.list()
 		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("it ends too early: it was cut off, or is no zip and no tar, plain or compressed by gzip, bzip2, " +
+				"xz or zstd")
+		}
 	}
 	if err != nil {
 		if o.file != nil {

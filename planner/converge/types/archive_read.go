@@ -52,7 +52,12 @@ type archiveReader func(each func(e entry, content io.Reader) error) error
 func (o *openArchive) readerOf(ctx context.Context, s *Session) (archiveReader, error) {
 	magic := make([]byte, 6)
 	n, err := o.file.ReadAt(magic, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case n == 0 && errors.Is(err, io.EOF):
+		return nil, errors.New("it is empty; it must be a zip or a tar, plain or compressed by gzip, bzip2, xz or zstd")
+	case errors.Is(err, io.EOF): // it is shorter than what is looked for
+		err = nil
+	case err != nil:
 		return nil, err
 	}
 	is := func(start string) bool { return strings.HasPrefix(string(magic[:n]), start) }
