@@ -30,7 +30,8 @@ configuration = {
 ` + "```" + `
 
 A resource is named ` + "`type[title]`" + `, in references as in plans. References reach every resource of the same node, whichever service
-brings it; two services cannot bring the same resource to one node.
+brings it. Several services may bring the same resource with equal parameters: see
+[What several services bring](services.md#what-several-services-bring).
 
 Every resource is checked before it is applied, and only what differs is changed. What was there before is noted on the node at the first
 touch, so that removing the resource from the site brings it back: a package that was installed before stays, a file that was
