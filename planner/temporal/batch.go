@@ -95,6 +95,12 @@ const (
 	longestPoll  = 250 * time.Millisecond
 )
 
+// A zone that took nothing in its time is waited for again, for a part of that time, until it takes something.
+const (
+	silentPart   = 10
+	shortestWait = time.Second
+)
+
 // poll is the time until the next look.
 type poll time.Duration
 
@@ -143,6 +149,7 @@ type lane struct {
 	open    []*batch
 	sent    map[*sent]bool
 	working bool
+	silent  bool          // no worker took the batch that ended last
 	news    chan struct{} // holds a token: there is something to do before the next look
 }
 
@@ -174,8 +181,11 @@ type answer struct {
 	notBegun bool
 }
 
-// again reports whether the session may be tried again, because no worker began it.
-func (a answer) again() bool { return a.notBegun && !errors.As(a.err, new(unaskedError)) }
+// again reports whether the session may be tried again, because the worker that was to begin it did not. A zone whose
+// workers took nothing was waited for already.
+func (a answer) again() bool {
+	return a.notBegun && !errors.As(a.err, new(unaskedError)) && !errors.As(a.err, new(untakenError))
+}
 
 // run runs a session and returns what came of it, at most lostLimit after ctx has ended.
 func (l *lane) run(ctx context.Context, session string, content []byte) answer {
@@ -353,6 +363,7 @@ func (l *lane) take(ctx context.Context, s *sent, text []byte) {
 	case r.Begun != nil && *r.Begun != s.at:
 		l.follow(ctx, s, *r.Begun)
 	case r.Result != nil:
+		l.silent = false
 		l.end(s, answer{result: r.Result})
 	default:
 		l.end(s, answer{err: early("%s", resource.Text(r.NotBegun)), notBegun: true})
@@ -373,7 +384,7 @@ func (l *lane) follow(ctx context.Context, s *sent, at inBatch) {
 		i = len(l.open)
 		b := &batch{id: at.Batch, closed: true}
 		l.open = append(l.open, b)
-		l.ended.Go(func() { l.watch(ctx, b, l.server.client.GetWorkflow(ctx, b.id, "")) })
+		l.ended.Go(func() { l.watch(ctx, l.in, b, l.server.client.GetWorkflow(ctx, b.id, "")) })
 	}
 	s.in, s.at, s.stopped, l.sent[s] = l.open[i], at, false, true
 	s.in.active++
@@ -470,10 +481,15 @@ func (l *lane) fill(ctx context.Context, b *batch, sessions []*sent) error {
 func (l *lane) start(ctx context.Context, b *batch) {
 	in := l.in
 	in.Batch = b.id
+	l.mu.Lock()
+	if l.silent {
+		in.ZoneWait = max(in.ZoneWait/silentPart, shortestWait)
+	}
+	l.mu.Unlock()
 	run, err := l.server.start(ctx, b.id, in)
 	switch {
 	case err == nil:
-		l.watch(ctx, b, run)
+		l.watch(ctx, in, b, run)
 	case ctx.Err() == nil:
 		l.over(b, err)
 	}
@@ -481,11 +497,11 @@ func (l *lane) start(ctx context.Context, b *batch) {
 
 // watch waits for the end of a batch. Its sessions end with what their workers leave in the journal, also where the
 // server refuses to say what becomes of it.
-func (l *lane) watch(ctx context.Context, b *batch, run client.WorkflowRun) {
+func (l *lane) watch(ctx context.Context, in convergeInput, b *batch, run client.WorkflowRun) {
 	for {
 		err := l.server.ends(ctx, run, nil)
 		if !errors.As(err, new(unaskedError)) {
-			l.over(b, err)
+			l.over(b, in.untaken(err))
 			return
 		}
 		select {
@@ -500,6 +516,7 @@ func (l *lane) watch(ctx context.Context, b *batch, run client.WorkflowRun) {
 func (l *lane) over(b *batch, err error) {
 	l.mu.Lock()
 	b.over, b.err = true, err
+	l.silent = errors.As(err, new(untakenError))
 	l.mu.Unlock()
 	l.wake()
 }

@@ -45,7 +45,7 @@ func (e *Remote) look(ctx context.Context, in convergeInput, r convergeRequest) 
 		err = resource.Decode(text, a.result)
 	}
 	if err != nil {
-		return answer{err: err, notBegun: notBegun(err)}
+		return answer{err: in.untaken(err), notBegun: notBegun(err)}
 	}
 	return a
 }

@@ -264,6 +264,21 @@ func (c *Client) ends(ctx context.Context, run client.WorkflowRun, result any) e
 	}
 }
 
+// untakenError means that no worker of a zone took what it was asked, for as long as that waited.
+type untakenError struct {
+	waited time.Duration
+	error
+}
+
+// untaken returns how a workflow with this input ended: err, or that no worker took what it asks.
+func (in convergeInput) untaken(err error) error {
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
+		return untakenError{in.ZoneWait, err}
+	}
+	return err
+}
+
 var errNothing = errors.New("its worker left none")
 
 // failed returns what the failure of a session's workflow says of the node.
@@ -273,6 +288,7 @@ func (in convergeInput) failed(node site.Node, err error, notBegun bool) error {
 		zone, command = fmt.Sprintf("the zone %q", z), "worker --zone "+z
 	}
 	var timeout *temporal.TimeoutError
+	var untaken untakenError
 	switch {
 	case errors.As(err, new(unaskedError)):
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err,
@@ -282,9 +298,10 @@ func (in convergeInput) failed(node site.Node, err error, notBegun bool) error {
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
 			"it has %s, and no worker had begun its session when that was given up; start `terraform-provider-slipway %s`",
 			zone, command)}
-	case errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
+	case errors.As(err, &untaken):
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
-			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, in.ZoneWait, command)}
+			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, untaken.waited,
+			command)}
 	case notBegun:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
 			"no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, cause(err))}
