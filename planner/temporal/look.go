@@ -20,7 +20,19 @@ import (
 // there is no site and no such content, and the payloads have all.
 
 // look lets a worker look at a node, which no other worker needs to know: a look may be repeated.
+//
+// The zone may take a third of the time that is left until ctx ends, and when no worker takes the look, later ones of
+// that zone end at once: they would keep those of other zones waiting.
 func (e *Remote) look(ctx context.Context, in convergeInput, r convergeRequest) (a answer) {
+	e.mu.Lock()
+	a, silent := e.silent[in.Zone]
+	e.mu.Unlock()
+	if silent {
+		return a
+	}
+	if end, limited := ctx.Deadline(); limited {
+		in.ZoneWait = min(in.ZoneWait, max(shortestWait, (time.Until(end)/3).Round(time.Second)))
+	}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return answer{err: err}
@@ -45,7 +57,15 @@ func (e *Remote) look(ctx context.Context, in convergeInput, r convergeRequest) 
 		err = resource.Decode(text, a.result)
 	}
 	if err != nil {
-		return answer{err: in.untaken(err), notBegun: notBegun(err)}
+		a = answer{err: in.untaken(err), notBegun: notBegun(err)}
+	}
+	if errors.As(a.err, new(untakenError)) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.silent == nil {
+			e.silent = map[string]answer{}
+		}
+		e.silent[in.Zone] = a
 	}
 	return a
 }

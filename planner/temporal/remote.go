@@ -79,6 +79,7 @@ type Remote struct {
 	mu     sync.Mutex
 	stores map[string]*journal.Store // by site
 	lanes  map[laneKey]*lane
+	silent map[string]answer // by zone: of a look that no worker took
 }
 
 // laneKey identifies a lane.

@@ -2,17 +2,23 @@ package temporal
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // nobodyTook returns how a workflow ends whose activity no worker took in its time.
@@ -36,8 +42,9 @@ func TestAZoneIsWaitedForOnce(t *testing.T) {
 		"session": {Site: "lon1", Run: "r1", Mode: converge.Apply}} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
+			defer time.AfterFunc(20*time.Second, cancel).Stop()
 			s := &server{ends: []error{nobodyTook(t)}}
 			e, node := looking(t, s)
 			store, err := e.store(ctx, "lon1")
@@ -69,5 +76,69 @@ func TestAZoneIsWaitedForOnce(t *testing.T) {
 				fails("no worker took its session in 1h0m0s; start ", 5)
 			}
 		})
+	}
+}
+
+// zoned is a server with workers for all zones but rack1.
+type zoned struct {
+	client.Client
+	waited []time.Duration // of looks in rack1
+	ended  error           // what they end with
+}
+
+func (s *zoned) ExecuteWorkflow(_ context.Context, _ client.StartWorkflowOptions, _ any, args ...any) (
+	client.WorkflowRun, error) {
+	in := args[0].(convergeInput)
+	if in.Zone == "rack1" {
+		s.waited = append(s.waited, in.ZoneWait)
+	}
+	return zonedRun{server: s, in: in}, nil
+}
+
+type zonedRun struct {
+	client.WorkflowRun
+	server *zoned
+	in     convergeInput
+}
+
+func (r zonedRun) Get(ctx context.Context, result any) error {
+	if r.in.Zone != "rack1" {
+		text, err := json.Marshal(convergeResult{})
+		*result.(*[]byte) = text
+		return err
+	}
+	select {
+	case <-time.After(r.in.ZoneWait):
+		return r.server.ended
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (*zoned) CancelWorkflow(context.Context, string, string) error { return errors.New("not there") }
+
+// A refresh looks at the nodes whose zone answers, however few places and how little time it has, and however many nodes
+// are in a zone without a worker: that is asked once, for a part of the time, and all its nodes have the same reason.
+func TestAZoneWithoutAWorkerLeavesPlaces(t *testing.T) {
+	t.Parallel()
+	s := &zoned{ended: nobodyTook(t)}
+	e, _ := looking(t, &server{})
+	e.server.client = s
+	nodes := []site.Node{{Name: "a1", Zone: "rack1"}, {Name: "a2", Zone: "rack1"}, {Name: "a3", Zone: "rack1"},
+		{Name: "b", Zone: "rack2"}}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	found := rollout.Survey(ctx, nodes, nil, engine.NoSite, rollout.Options{Executor: e, Parallelism: 1})
+	if err := found["b"].Error; err != nil {
+		t.Errorf("the node whose worker is there: %v", err)
+	}
+	for _, n := range nodes[:3] {
+		err := found[n.Name].Error
+		if want := "no worker took its session in "; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if len(s.waited) != 1 {
+		t.Errorf("rack1 was asked %d times, for %s, want once", len(s.waited), s.waited)
 	}
 }
