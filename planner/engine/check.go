@@ -188,10 +188,12 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 				"that were corrected since. What is known of these nodes stays as it was; they count neither as drifted nor as gone.\n%s",
 			Reasons(unreachable))
 	}
-	if err := telemetry.Checked(ctx, s.Name, len(out.Drift), len(out.Unfinished), len(out.Unreachable)); err != nil {
+	calls, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime) // the nodes may have taken all the time
+	defer cancel()
+	if err := telemetry.Checked(calls, s.Name, len(out.Drift), len(out.Unfinished), len(out.Unreachable)); err != nil {
 		out.warn("The metrics of the check were not sent", "%v", err)
 	}
-	if err := e.record(ctx, s, out); err != nil {
+	if err := e.record(calls, s, out); err != nil {
 		out.warn("The check is not in the journal", "%v", err)
 	}
 	return out
