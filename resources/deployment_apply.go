@@ -154,6 +154,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		return
 	}
 	if !saved {
+		d.provider.Planned.noteState(state)
 		nodes, diags := state.nodes(ctx, past)
 		resp.Diagnostics.Append(diags...)
 		d.provider.Runs.replace(name, replaced{nodes, state.Nodes})

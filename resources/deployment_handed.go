@@ -58,11 +58,12 @@ func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, r
 	return false, diags
 }
 
-// warnOfHanded says what became of the last run that was handed over for a site that is not in the state.
+// warnOfHanded says what became of the last run that was handed over for a site that is not in the state, or of which a
+// plan without refresh, or a creation before the destroy, does not know that it is.
 func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) (diags diag.Diagnostics) {
 	_, inState := d.provider.Planned.runOf(siteName.ValueString())
 	if inState || d.provider.Unknown || siteName.IsUnknown() {
-		return nil // of a site in the state, the refresh has said it
+		return nil // of a site in the state, the refresh, or the apply, has said it
 	}
 	h, err := d.provider.engine().LastHanded(ctx, siteName.ValueString(), "")
 	switch {
@@ -70,12 +71,13 @@ func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) (d
 		diags.AddWarning("The last run is not known", err.Error())
 	case h == nil || h.Outcome.Status == engine.Destroyed:
 	case h.Active:
-		diags.AddWarning("A run is active", fmt.Sprintf("Run %s, started %s, works on the site %q, which is not in the state. "+
-			"%s.", h.Run.ID, h.Run.Started.Format(time.RFC3339), h.Run.Site, engine.Waiting(h.Run)))
+		diags.AddWarning("A run is active", fmt.Sprintf("Run %s, started %s, works on the site %q, for which a creation is "+
+			"planned. %s.", h.Run.ID, h.Run.Started.Format(time.RFC3339), h.Run.Site, engine.Waiting(h.Run)))
 	default:
-		diags.AddWarning("A run ended without Terraform", fmt.Sprintf("Run %s of the site %q, which is not in the state, ended "+
-			"at %s: %s. When it succeeded, applying the configuration that it was started with takes its outcome over. Else the "+
-			"apply goes on from what is on the nodes.", h.Run.ID, h.Run.Site, h.Run.Ended.Format(time.RFC3339), h.Run.Status))
+		diags.AddWarning("A run of the site has ended", fmt.Sprintf("Run %s of the site %q ended at %s: %s. A creation of the "+
+			"site is planned, which knows no outcome of it. When it succeeded, applying the configuration that it was started with "+
+			"takes its outcome over. Else the apply goes on from what is on the nodes.", h.Run.ID, h.Run.Site,
+			h.Run.Ended.Format(time.RFC3339), h.Run.Status))
 	}
 	return diags
 }

@@ -327,10 +327,11 @@ func (m *deploymentModelV1) foreseePart(ctx context.Context, p *engine.Part, pri
 	}
 }
 
-// warnOfTaint explains a creation of a site that is in the state: how many runs it had there.
+// warnOfTaint explains a creation of a site that is in the state with steps, of which Terraform hides those that are
+// equal.
 func (d *Deployment) warnOfTaint(plan deploymentModelV1, desired document.Deployment) (diags diag.Diagnostics) {
-	run, inState := d.provider.Planned.runOf(plan.Site.ValueString())
-	if !inState {
+	run, _ := d.provider.Planned.runOf(plan.Site.ValueString())
+	if run == 0 {
 		return nil
 	}
 	diags.AddWarning("The site is in the state, and is planned as a creation",

@@ -27,9 +27,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if len(state.Steps.Elements()) > 0 {
-		d.provider.Planned.noteRun(state.Site.ValueString(), state.Run.ValueInt64())
-	}
+	d.provider.Planned.noteState(state)
 	done, diags := d.readHanded(ctx, req, resp, &state, &past)
 	if resp.Diagnostics.Append(diags...); resp.State.Raw.IsNull() {
 		return

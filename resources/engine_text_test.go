@@ -191,6 +191,22 @@ func TestTextEngineCreationKilled(t *testing.T) {
 	}
 }
 
+// A creation that failed and that Terraform waited for is in the state. No plan and no apply says otherwise.
+func TestTextEngineCreationFailed(t *testing.T) {
+	s := newCluster(t, "a")
+	c := newCommandLine(t)
+	s.worker()
+	c.configure(s.engine(s.config([]string{"a"}, []string{"app"}, files("app", map[string]string{"/srv/x": "x\n"}), ""), ""))
+	c.failingApply() // /srv is missing
+	never := []string{"ended without Terraform", "not in the state"}
+	c.has(c.changes(), []string{"is tainted, so must be replaced"}, never...)
+	c.has(c.changes("-refresh=false"), []string{"A run of the site has ended", "knows no outcome of it"}, never...)
+	c.has(c.failingApply(), []string{"is tainted, so must be replaced"}, append(never, "A run of the site has ended")...)
+	s.mkdir("a", "srv")
+	c.has(c.apply(), nil, append(never, "A run of the site has ended")...)
+	c.empty()
+}
+
 // A worker that is killed leaves its run to another one, which goes on from where the run was: what was approved is not
 // asked for again, and a node that failed is not tried again.
 func TestTextEngineWorkerKilled(t *testing.T) {

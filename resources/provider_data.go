@@ -195,7 +195,7 @@ func (r *Runs) replacedBy(site string) replaced {
 type Planned struct {
 	mu    sync.Mutex
 	nodes map[string][]planned // by name
-	runs  sync.Map             // site -> the last run, an int64, of a deployment that was refreshed
+	runs  sync.Map             // site in the state -> the last run of its deployment, an int64; 0: no steps of it are there
 }
 
 // planned is one node in the prior state and in the plan.
@@ -211,14 +211,19 @@ func (p *Planned) note(was, is site.Node) {
 	p.nodes[was.Name] = append(p.nodes[was.Name], planned{was, is})
 }
 
-// noteRun takes a deployment that was refreshed. A plan without prior state replaces it when it is tainted.
-func (p *Planned) noteRun(site string, run int64) {
-	if p != nil {
-		p.runs.Store(site, run)
+// noteState takes a deployment that is in the state. A plan without prior state replaces it when it is tainted.
+func (p *Planned) noteState(state deploymentModelV1) {
+	if p == nil {
+		return
 	}
+	run := state.Run.ValueInt64()
+	if len(state.Steps.Elements()) == 0 {
+		run = 0
+	}
+	p.runs.Store(state.Site.ValueString(), run)
 }
 
-// runOf returns the last run of a site that is in the state, as far as it was refreshed.
+// runOf returns the last run of a site that is in the state, as far as that was noted; 0: the state has no steps of it.
 func (p *Planned) runOf(site string) (run int64, inState bool) {
 	if p == nil {
 		return 0, false
