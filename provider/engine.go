@@ -91,15 +91,20 @@ func engineKnown(ctx context.Context, m modelV0) bool {
 		!m.Journal.IsUnknown()
 }
 
-// named returns a setting of the engine as users write it.
-func named(setting string) string {
-	switch setting {
-	case "":
-		return "engine.temporal"
-	case "encryption_key":
-		return setting
+// named returns how users write the settings of the engine. With encryption_key, the environment does not count.
+func (p *slipway) named(key types.String) func(setting string) string {
+	return func(setting string) string {
+		switch setting {
+		case "":
+			return "engine.temporal"
+		case "encryption_key":
+			if key.IsNull() && p.getenv(keyVariable) != "" {
+				return keyVariable
+			}
+			return setting
+		}
+		return "engine.temporal." + setting
 	}
-	return "engine.temporal." + setting
 }
 
 // handing returns how runs are handed over; nil: this process executes them. What is configured is known.
@@ -120,7 +125,7 @@ func (p *slipway) handing(ctx context.Context, m modelV0, journals journal.Locat
 	}
 	settings := temporal.Settings{Address: e.Temporal.Address.ValueString(), Namespace: e.Temporal.Namespace.ValueString(),
 		Prefix: e.Temporal.TaskQueuePrefix.ValueString(), APIKey: e.Temporal.APIKey.ValueString(), Keys: journals.Keys,
-		Build: p.version, Named: named}
+		Build: p.version, Named: p.named(m.EncryptionKey)}
 	if t := e.Temporal.TLS; t != nil {
 		settings.TLS = &temporal.TLS{CAFile: t.CAFile.ValueString(), CertFile: t.CertFile.ValueString(),
 			KeyFile: t.KeyFile.ValueString(), ServerName: t.ServerName.ValueString()}
@@ -136,13 +141,13 @@ func (p *slipway) handing(ctx context.Context, m modelV0, journals journal.Locat
 
 // keys returns the keys of encryption_key, or of the environment.
 func (p *slipway) keys(configured types.String) (keys *encryption.Keys, diags diag.Diagnostics) {
-	text, setting := configured.ValueString(), "encryption_key"
+	text := configured.ValueString()
 	if configured.IsNull() {
-		text, setting = p.getenv(keyVariable), keyVariable
+		text = p.getenv(keyVariable)
 	}
 	keys, err := encryption.Parse(text)
 	if err != nil {
-		diags.AddError("Invalid encryption key", setting+": "+err.Error()+".")
+		diags.AddError("Invalid encryption key", p.named(configured)("encryption_key")+": "+err.Error()+".")
 	}
 	return keys, diags
 }

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -61,5 +62,37 @@ func TestEngineUnknown(t *testing.T) {
 				t.Errorf("unknown: %t, want %t; runs are handed over: %t, want %t", data.Unknown, tt.unknown, data.Handing != nil, tt.handing)
 			}
 		})
+	}
+}
+
+// The error of a key of the wrong kind names where the key was given.
+func TestEngineWithTheKeyOfAZone(t *testing.T) {
+	t.Parallel()
+	keys, err := encryption.Parse(encryption.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofZone, err := keys.ForZone("rack1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := configured(t, &slipway{}, nil, nil).Raw.Type().(tftypes.Object)
+	engineType := root.AttributeTypes["engine"].(tftypes.Object)
+	engine := built(t, engineType, map[string]tftypes.Value{"temporal": built(t, engineType.AttributeTypes["temporal"].(tftypes.Object),
+		map[string]tftypes.Value{"address": text("127.0.0.1:7233")})})
+	for setting, tt := range map[string]struct {
+		configured tftypes.Value
+		env        environment
+	}{
+		"SLIPWAY_KEY":    {tftypes.NewValue(tftypes.String, nil), environment{"SLIPWAY_KEY": ofZone}},
+		"encryption_key": {text(ofZone), environment{"SLIPWAY_KEY": encryption.New()}},
+	} {
+		p := &slipway{getenv: tt.env.get}
+		var resp provider.ConfigureResponse
+		p.Configure(t.Context(), provider.ConfigureRequest{Config: configured(t, p, map[string]tftypes.Value{
+			"journal": text("postgres://slipway@db.example.org/slipway"), "engine": engine, "encryption_key": tt.configured}, nil)}, &resp)
+		if len(resp.Diagnostics) != 1 || !strings.HasPrefix(resp.Diagnostics[0].Detail(), setting+": has keys of zones alone") {
+			t.Errorf("no error of %s alone: %v", setting, resp.Diagnostics)
+		}
 	}
 }

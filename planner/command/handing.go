@@ -40,7 +40,8 @@ func (f *temporalFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.serverName, "tls-server-name", "", "name in the certificate of the server, where it is not the host of --temporal")
 }
 
-func (f *temporalFlags) settings() (temporal.Settings, error) {
+// settings are those of who hosts runs, or asks for them; with zones, of a worker that has sessions of these alone.
+func (f *temporalFlags) settings(zones ...string) (temporal.Settings, error) {
 	s := temporal.Settings{Address: cmp.Or(f.address, os.Getenv(addressVariable)), Namespace: f.namespace,
 		Prefix: f.prefix, APIKey: os.Getenv("SLIPWAY_TEMPORAL_API_KEY"), Named: f.named}
 	t := temporal.TLS{CAFile: f.caFile, CertFile: f.certFile, KeyFile: f.keyFile, ServerName: f.serverName}
@@ -51,7 +52,7 @@ func (f *temporalFlags) settings() (temporal.Settings, error) {
 	if s.Keys, err = encryption.Parse(os.Getenv("SLIPWAY_KEY")); err != nil {
 		return s, fmt.Errorf("SLIPWAY_KEY: %w", err)
 	}
-	return s, s.Check()
+	return s, s.Check(zones...)
 }
 
 // temporalSettings are the names of settings of a server, as commands have them.

@@ -32,6 +32,9 @@ func newKey() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&zone, "zone", "", "the zone of the worker; empty for nodes without a zone")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkZone(zone); err != nil {
+			return inputError(err)
+		}
 		key := encryption.New()
 		if cmd.Flags().Changed("zone") {
 			keys, err := encryption.Parse(os.Getenv("SLIPWAY_KEY"))
@@ -46,6 +49,14 @@ func newKey() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// checkZone returns the error of --zone, by the rules of the zone of a node.
+func checkZone(zone string) error {
+	if m := site.CheckFileName(zone); zone != "" && m != "" {
+		return fmt.Errorf("--zone: %s", m)
+	}
+	return nil
 }
 
 // NewWorker returns the command that executes runs and sessions, with an executor of nodes for each run. The others are
@@ -86,12 +97,24 @@ func NewWorker(version string, environment Environment, journalURL string,
 		if sessions < 1 {
 			return inputError(fmt.Errorf("worker: --sessions %d: must be 1 or more", sessions))
 		}
+		if grace < 0 {
+			return inputError(fmt.Errorf("worker: --grace %s: must be 0s or more", grace))
+		}
+		for _, zone := range zones {
+			if err := checkZone(zone); err != nil {
+				return inputError(fmt.Errorf("worker: %w", err))
+			}
+		}
 		for flag, limit := range map[string]time.Duration{"zone-wait": zoneWait, "lost-after": lostAfter} {
 			if limit < time.Second {
 				return inputError(fmt.Errorf("worker: --%s %s: must be 1s or more", flag, limit))
 			}
 		}
-		settings, err := f.settings()
+		var sessionsOf []string // the zones of a worker that hosts no runs
+		if !control {
+			sessionsOf = zones
+		}
+		settings, err := f.settings(sessionsOf...)
 		if err != nil {
 			return inputError(fmt.Errorf("worker: %w", err))
 		}

@@ -90,7 +90,9 @@ func Parse(text string) (*Keys, error) {
 // fails without the key of the site, and for what is the name of no zone.
 func (k *Keys) ForZone(zone string) (string, error) {
 	switch {
-	case k == nil || len(k.sites) == 0:
+	case k.OfZone():
+		return "", fmt.Errorf("keys of zones come from the key of the site, and it has keys of zones alone: %q", k.Zones())
+	case k == nil:
 		return "", errors.New("keys of zones come from the key of the site, and it is not set")
 	case strings.ContainsFunc(zone, func(r rune) bool { return r == ':' || separates(r) }):
 		return "", fmt.Errorf("the zone %q must be without white space, ',' and ':'", zone)

@@ -69,8 +69,9 @@ func (s Settings) wrong(setting, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", s.Named(setting), fmt.Errorf(format, args...))
 }
 
-// Check returns what is wrong with settings.
-func (s Settings) Check() error {
+// Check returns what is wrong with settings of who hosts runs, or asks for them; with zones, of a worker that has
+// sessions of these alone.
+func (s Settings) Check(zones ...string) error {
 	host, port, err := net.SplitHostPort(s.Address)
 	number, noNumber := strconv.Atoi(port)
 	switch {
@@ -82,11 +83,25 @@ func (s Settings) Check() error {
 		return s.wrong("task_queue_prefix", "%q must be without white space and slashes", s.Prefix)
 	case s.TLS != nil && (s.TLS.CertFile == "") != (s.TLS.KeyFile == ""):
 		return s.wrong("tls.cert_file", "goes with %s; give both, or neither", s.Named("tls.key_file"))
+	case s.Keys == nil && len(zones) > 0:
+		return s.wrong("encryption_key", "is needed, and not set: give what %s where the key of the provider is", printed(zones))
 	case s.Keys == nil:
 		return s.wrong("encryption_key", "is needed, and not set: give that of the provider and all workers, or make one with "+
 			"`terraform-provider-slipway key` and give it to all of them")
 	}
 	return nil
+}
+
+// printed says which commands print the keys of zones.
+func printed(zones []string) string {
+	commands := make([]string, len(zones))
+	for i, zone := range zones {
+		commands[i] = "`terraform-provider-slipway key --zone " + cmp.Or(zone, `""`) + "`"
+	}
+	if len(zones) == 1 {
+		return commands[0] + " prints"
+	}
+	return strings.Join(commands, " and ") + " print"
 }
 
 // queue returns the name of a task queue.

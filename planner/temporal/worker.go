@@ -1,7 +1,6 @@
 package temporal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -42,8 +41,8 @@ func (w *Worker) checkKeys() error {
 	}
 	for _, zone := range w.Zones {
 		if len(w.Settings.Keys.IDs(zone)) == 0 {
-			return w.Settings.wrong("encryption_key", "has no key of the zone %q; give what `terraform-provider-slipway key "+
-				"--zone %s` prints where the key of the site is set", zone, cmp.Or(zone, `""`))
+			return w.Settings.wrong("encryption_key", "has no key of the zone %q; give what %s where the key of the provider is", zone,
+				printed([]string{zone}))
 		}
 	}
 	return nil

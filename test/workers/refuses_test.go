@@ -69,8 +69,16 @@ func TestWorkerRefuses(t *testing.T) {
 		{[]string{"--tls-ca-file", none}, nil, 1, "worker: --tls-ca-file: open " + none + ": no such file"},
 		{[]string{"--tls"}, nil, 1, "worker: --tls: the Temporal server at \"" + c.server.Address + "\" does not use TLS"},
 		{[]string{"--sessions", "0"}, nil, 2, "worker: --sessions 0: must be 1 or more"},
+		{[]string{"--grace", "-1s"}, nil, 2, "worker: --grace -1s: must be 0s or more"},
+		{[]string{"--zone", "a:b"}, nil, 2, `worker: --zone: "a:b" is not a usable name; use letters`},
+		{[]string{"--zone", "rack1", "--zone", "x y"}, nil, 2, `worker: --zone: "x y" is not a usable name; use letters`},
+		{[]string{"--zone", strings.Repeat("x", 300)}, nil, 2, "worker: --zone: the name has 300 characters; use at most 253"},
 		{[]string{"--zone-wait", "0s"}, nil, 2, "worker: --zone-wait 0s: must be 1s or more"},
 		{nil, variable("SLIPWAY_KEY", ""), 2, "worker: SLIPWAY_KEY: is needed, and not set"},
+		{[]string{"--zone", "rack2", "--zone", ""}, variable("SLIPWAY_KEY", ""), 2, "worker: SLIPWAY_KEY: is needed, and not set: " +
+			"give what `terraform-provider-slipway key --zone rack2` and `terraform-provider-slipway key --zone \"\"` print where " +
+			"the key of the provider is"},
+		{[]string{"--control", "--zone", "rack2"}, variable("SLIPWAY_KEY", ""), 2, "give that of the provider and all workers"},
 		{nil, variable("SLIPWAY_KEY", "short"), 2, "worker: SLIPWAY_KEY: key 1 of 1: must be 32 bytes in base64"},
 		{[]string{"--zone", "rack1"}, c.ofZone("rack2"), 1, `worker: SLIPWAY_KEY: has no key of the zone "rack1"; give what ` +
 			"`terraform-provider-slipway key --zone rack1` prints"},
