@@ -368,8 +368,8 @@ func (c *Client) serverTime(ctx context.Context) (at time.Time, err error) {
 func (c *Client) sameBuild(hosts []string) error {
 	for _, name := range hosts {
 		if !strings.HasPrefix(name, fmt.Sprintf("worker of slipway %s on ", c.settings.Build)) {
-			return c.settings.wrong("", "this is slipway %s, and there is a %s. Use one version for all who plan and all workers",
-				c.settings.Build, resource.Text(name))
+			return c.settings.wrong("", "this is slipway %s, and there is a %s. Use one version for all who plan and all workers. "+
+				"A worker that has ended counts for up to %s: try again then", c.settings.Build, resource.Text(name), pollTime)
 		}
 	}
 	return nil

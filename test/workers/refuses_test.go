@@ -163,6 +163,7 @@ func TestOtherBuild(t *testing.T) {
 		t.Errorf("a node was touched: %q", out.Status)
 	}
 	says(t, said, "this is slipway "+build+", and there is a worker of slipway 1.0.0 on ")
+	says(t, said, "A worker that has ended counts for up to 1m10s: try again then")
 }
 
 // A request of another version than that of the worker ends its run, before a node is touched; an outcome of another
