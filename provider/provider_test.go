@@ -175,6 +175,11 @@ func TestConfigure(t *testing.T) {
 			want: resources.ProviderData{JournalDirectory: "/b"}},
 		{name: "a folder that is not known yet", attributes: map[string]tftypes.Value{"journal_directory": unknown},
 			want: resources.ProviderData{JournalDirectory: ".slipway", Unknown: true}},
+		{name: "a database with a parameter that is not valid", attributes: map[string]tftypes.Value{"journal": text("postgres://u:p@h/d?sslmode=wat")}, wrong: "Invalid journal"},
+		{name: "the database of the environment with a parameter that is not valid", env: environment{"SLIPWAY_JOURNAL": "postgres://u:p@h/d?sslmode=wat"},
+			wrong: "Invalid environment variable SLIPWAY_JOURNAL"},
+		{name: "a database with a file that may be there in the apply", attributes: map[string]tftypes.Value{"journal": text("postgres://h/d?sslrootcert=/nowhere")},
+			want: resources.ProviderData{JournalDirectory: ".slipway", JournalURL: "postgres://h/d?sslrootcert=/nowhere"}},
 		{name: "bad environment", env: environment{"SLIPWAY_PORT": "x"}, wrong: "Invalid environment variable SLIPWAY_PORT"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

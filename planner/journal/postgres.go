@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"strconv"
@@ -153,8 +154,19 @@ const (
 // postgresDatabase is a schema in a database that several machines use. The one clock is that of the server.
 type postgresDatabase struct{ schema string }
 
-// CheckURL returns an error, without the password, when a text is not the URL of a PostgreSQL database.
+// CheckURL returns an error, without the password, when a text is not the URL of a PostgreSQL database, or a parameter
+// of it is not valid. It connects to nothing. The files that the URL names may be there later.
 func CheckURL(text string) error {
+	_, err := parseURL(text)
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return nil
+	}
+	return err
+}
+
+// checkForm returns an error, without the password, when a text is not the URL of a PostgreSQL database.
+func checkForm(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil: // the error may have a part of the password
@@ -169,24 +181,35 @@ func CheckURL(text string) error {
 // shown returns what errors say of a URL: everything but the password and the parameters, which may have passwords too.
 func shown(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || CheckURL(text) != nil {
+	if err != nil || checkForm(text) != nil {
 		return "of PostgreSQL"
 	}
 	u.RawQuery, u.Fragment = "", ""
 	return u.Redacted()
 }
 
+// parameterError says what is wrong with a parameter. The text of err has the URL.
+type parameterError struct {
+	reason string
+	err    error
+}
+
+func (e *parameterError) Error() string {
+	return "its URL, or one of the variables PG..., is not valid: " + e.reason
+}
+
+func (e *parameterError) Unwrap() error { return e.err }
+
 // parseURL returns the configuration of connections by the rules of libpq: parameters of the URL, environment, password
 // and service files. Its errors contain no secret.
 func parseURL(text string) (*pgx.ConnConfig, error) {
-	if err := CheckURL(text); err != nil {
+	if err := checkForm(text); err != nil {
 		return nil, err
 	}
 	config, err := pgx.ParseConfig(text)
 	if err != nil {
 		reason := err.Error() // cannot parse `URL`: reason
-		return nil, fmt.Errorf("its URL, or one of the variables PG..., is not valid: %s",
-			reason[strings.LastIndexByte(reason, '`')+1+len(": "):])
+		return nil, &parameterError{reason[strings.LastIndexByte(reason, '`')+1+len(": "):], err}
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTime
