@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
+	"github.com/slipway/terraform-provider-slipway/planner/transport"
 )
 
 // Zone runs sessions with the nodes of zones, in this process.
@@ -120,8 +123,25 @@ func (r convergeRequest) converge(ctx context.Context, executor rollout.Executor
 			out.Results = append(out.Results, result)
 		}
 	})
-	out.Err = rollout.SaveError(err)
+	out.Err = rollout.SaveError(ofWorker(err))
 	return out
+}
+
+// ofWorker names this machine in the error of a connection that is about what a worker has: keys, an agent, known hosts
+// and files that a connection names.
+func ofWorker(err error) error {
+	var failed *transport.Error
+	if !errors.As(err, &failed) ||
+		!slices.Contains([]transport.Kind{transport.HostKey, transport.Key, transport.Config}, failed.Kind) {
+		return err
+	}
+	where := "the host"
+	if host, unknown := os.Hostname(); unknown == nil {
+		where += " " + host
+	}
+	named := *failed
+	named.Message = resource.Textf("%s (on %s of the worker)", failed.Message, where)
+	return &named
 }
 
 // Sessions runs the sessions of a batch until it is closed and they have ended.
