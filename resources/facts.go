@@ -57,18 +57,18 @@ func objectOf(t attr.Type) types.ObjectType {
 	return object
 }
 
-// foreseeFacts plans the facts of nodes: those that are known stay where the node has not moved, and where it is not
-// known yet whether it moves: the next refresh finds new ones. Those of the nodes that the run works on are found out
-// where they are not known, and the others stay null. works is sorted. Where lacks says what is not known yet, work may
-// be done on each node.
+// foreseeFacts plans the facts of nodes: those that are known stay where the node has not moved. Those of the nodes
+// that the run works on are found out where they are not known, and the others stay null. works is sorted. Where lacks
+// says what is not known yet, work may be done on each node.
 func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Planned, works []string,
 	lacks *site.Lacking) {
 	if prior == nil || prior.NodeFacts.IsNull() || prior.Nodes.IsNull() {
 		return
 	}
 	before, out := prior.NodeFacts.Elements(), map[string]attr.Value{}
-	foresee := func(name string, asked, stays bool) {
+	foresee := func(name string, asked bool) {
 		facts, there := before[name]
+		_, stays := w.Site.Facts[name]
 		switch {
 		case there && !facts.IsNull() && (stays || !asked):
 			out[name] = facts
@@ -80,15 +80,14 @@ func (m *deploymentModelV1) foreseeFacts(prior *deploymentModelV1, w *engine.Pla
 	}
 	for _, n := range w.Site.Nodes {
 		_, worked := slices.BinarySearch(works, n.Name)
-		_, stays := w.Site.Facts[n.Name]
-		foresee(n.Name, lacks != nil || worked, stays)
+		foresee(n.Name, lacks != nil || worked)
 	}
 	if lacks != nil {
 		for _, n := range lacks.Absent {
-			foresee(n.Name, true, true)
+			foresee(n.Name, true)
 		}
 		for _, name := range lacks.Names {
-			foresee(name, true, true)
+			foresee(name, true)
 		}
 	}
 	m.NodeFacts = types.MapValueMust(FactsType, out)
