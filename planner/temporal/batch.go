@@ -501,7 +501,7 @@ func (l *lane) watch(ctx context.Context, in convergeInput, b *batch, run client
 	for {
 		err := l.server.ends(ctx, run, nil)
 		if !errors.As(err, new(unaskedError)) {
-			l.over(b, in.untaken(err))
+			l.over(b, l.server.untaken(ctx, in, err))
 			return
 		}
 		select {

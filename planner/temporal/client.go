@@ -23,6 +23,7 @@ import (
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"google.golang.org/grpc/codes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
@@ -153,14 +154,33 @@ func (s Settings) hosts() error {
 // here is the task queue of which all workers of all versions take, so that they can be named.
 func (s Settings) here() string { return s.queue("workers") }
 
-// identity names a worker on the server.
-func (s Settings) identity() (string, error) {
+// identityLimit bounds, in bytes, the zones that an identity names: the server takes 1,000 bytes.
+const identityLimit = 400
+
+// identity names a worker of zones, nil of none, on the server: its version, and its keys by their ids.
+func (s Settings) identity(zones []string) (string, error) {
 	host, err := os.Hostname()
-	key := "the key " + strings.Join(s.Keys.IDs(encryption.Control), " and ")
-	if s.Keys.OfZone() {
-		key = "keys of zones alone"
+	var of string
+	if !s.Keys.OfZone() {
+		of = ", the key " + strings.Join(s.Keys.IDs(encryption.Control), " and ")
 	}
-	return fmt.Sprintf("worker of slipway %s on %s, process %d, with %s", s.Build, host, os.Getpid(), key), err
+	for i, zone := range zones {
+		if len(of) > identityLimit {
+			of += fmt.Sprintf(", those of %d more zones", len(zones)-i)
+			break
+		}
+		of += fmt.Sprintf(", the key %s of %s", strings.Join(s.Keys.IDs(zone), " and "), nameZone(zone))
+	}
+	return fmt.Sprintf("worker of slipway %s on %s, process %d, with %s", s.Build, host, os.Getpid(),
+		strings.TrimPrefix(of, ", ")), err
+}
+
+// nameZone names a zone in a text; the empty one is that of nodes without one.
+func nameZone(zone string) string {
+	if zone == "" {
+		return "nodes without a zone"
+	}
+	return fmt.Sprintf("the zone %q", zone)
 }
 
 // dial returns a client that connects when it is used.
@@ -367,7 +387,7 @@ func (c *Client) serverTime(ctx context.Context) (at time.Time, err error) {
 // sameBuild refuses workers of another version: they may plan a run in another way than who asks for it.
 func (c *Client) sameBuild(hosts []string) error {
 	for _, name := range hosts {
-		if !strings.HasPrefix(name, fmt.Sprintf("worker of slipway %s on ", c.settings.Build)) {
+		if !strings.HasPrefix(name, c.settings.build()) {
 			return c.settings.wrong("", "this is slipway %s, and there is a %s. Use one version for all who plan and all workers. "+
 				"A worker that has ended counts for up to %s: try again then", c.settings.Build, resource.Text(name), pollTime)
 		}
@@ -377,17 +397,47 @@ func (c *Client) sameBuild(hosts []string) error {
 
 // nobody says that no worker hosts runs of this version with this key, and which workers there are.
 func (c *Client) nobody(ctx context.Context, queue string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	there := ""
-	if others, err := c.workers(ctx, c.settings.here(), enums.TASK_QUEUE_TYPE_ACTIVITY); err == nil && len(others) > 0 {
-		there = fmt.Sprintf(" This is slipway %s with the key %s. There is a %s.", c.settings.Build,
-			c.settings.Keys.IDs(encryption.Control)[0],
-			resource.Text(strings.Join(others[:min(len(others), mostNamed)], ", a ")))
+	there := c.others(ctx, c.settings.Keys.IDs(encryption.Control)[0], func(string) bool { return true })
+	if there != "" {
+		there = " " + there + "."
 	}
 	return c.settings.wrong("", "no worker executes runs of this version of slipway: nobody takes from the task queue %s in "+
 		"the namespace %q.%s Start `terraform-provider-slipway worker --control`, of this version, with the same prefix of task "+
 		"queues and the same key: its --task-queue-prefix and SLIPWAY_KEY", queue, c.settings.namespace(), there)
+}
+
+// others says, in two sentences without the last full stop, which workers there are, and with which version and key
+// this process asks for them; key is an id, and what it is of. Empty: no worker counts, or the server does not answer.
+func (c *Client) others(ctx context.Context, key string, counts func(worker string) bool) string {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	there, err := c.workers(ctx, c.settings.here(), enums.TASK_QUEUE_TYPE_ACTIVITY)
+	there = slices.DeleteFunc(there, func(worker string) bool { return !counts(worker) })
+	if err != nil || len(there) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("This is slipway %s with the key %s. There is a %s", c.settings.Build, key,
+		resource.Text(strings.Join(there[:min(len(there), mostNamed)], ", a ")))
+}
+
+// build is how the identities of workers of this version begin.
+func (s Settings) build() string { return fmt.Sprintf("worker of slipway %s on ", s.Build) }
+
+// untaken returns how a workflow with an input ended: err, or that no worker took what it asks, and which workers that
+// are for the zone, or of another version, there are.
+func (c *Client) untaken(ctx context.Context, in convergeInput, err error) error {
+	var timeout *temporal.TimeoutError
+	if !errors.As(err, &timeout) || timeout.TimeoutType() != enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
+		return err
+	}
+	zone := " of " + nameZone(in.Zone)
+	there := c.others(ctx, c.settings.Keys.IDs(in.Zone)[0]+zone, func(worker string) bool {
+		return strings.Contains(worker, zone) || !strings.HasPrefix(worker, c.settings.build())
+	})
+	if there != "" {
+		there = ". " + there
+	}
+	return untakenError{in.ZoneWait, there, err}
 }
 
 // mostNamed is how many workers an error names.

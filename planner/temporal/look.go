@@ -57,7 +57,7 @@ func (e *Remote) look(ctx context.Context, in convergeInput, r convergeRequest) 
 		err = resource.Decode(text, a.result)
 	}
 	if err != nil {
-		a = answer{err: in.untaken(err), notBegun: notBegun(err)}
+		a = answer{err: e.server.untaken(ctx, in, err), notBegun: notBegun(err)}
 	}
 	if errors.As(a.err, new(untakenError)) {
 		e.mu.Lock()

@@ -7,10 +7,14 @@ import (
 	"testing"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
@@ -22,10 +26,25 @@ import (
 
 // server is one that answers calls that start a workflow, and those that ask how it ended, in their order.
 type server struct {
-	client.Client
+	workers
 	starts, ends []error
 	asked        []convergeInput
 	found        []string // workflows that were there already
+}
+
+// workers is what a server knows of workers.
+type workers struct {
+	client.Client
+	names []string // identities
+}
+
+func (w workers) DescribeTaskQueue(context.Context, string, enums.TaskQueueType) (
+	*workflowservice.DescribeTaskQueueResponse, error) {
+	out := &workflowservice.DescribeTaskQueueResponse{}
+	for _, name := range w.names {
+		out.Pollers = append(out.Pollers, &taskqueue.PollerInfo{Identity: name, LastAccessTime: timestamppb.Now()})
+	}
+	return out, nil
 }
 
 // first takes the first of errors; the last one stays.

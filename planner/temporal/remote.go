@@ -268,16 +268,8 @@ func (c *Client) ends(ctx context.Context, run client.WorkflowRun, result any) e
 // untakenError means that no worker of a zone took what it was asked, for as long as that waited.
 type untakenError struct {
 	waited time.Duration
+	there  string // see others
 	error
-}
-
-// untaken returns how a workflow with this input ended: err, or that no worker took what it asks.
-func (in convergeInput) untaken(err error) error {
-	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START {
-		return untakenError{in.ZoneWait, err}
-	}
-	return err
 }
 
 var errNothing = errors.New("its worker left none")
@@ -301,8 +293,8 @@ func (in convergeInput) failed(node site.Node, err error, notBegun bool) error {
 			zone, command)}
 	case errors.As(err, &untaken):
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
-			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`", zone, untaken.waited,
-			command)}
+			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`%s", zone, untaken.waited,
+			command, untaken.there)}
 	case notBegun:
 		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
 			"no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, cause(err))}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
+	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
@@ -81,7 +83,7 @@ func TestAZoneIsWaitedForOnce(t *testing.T) {
 
 // zoned is a server with workers for all zones but rack1.
 type zoned struct {
-	client.Client
+	workers
 	waited []time.Duration // of looks in rack1
 	ended  error           // what they end with
 }
@@ -140,5 +142,63 @@ func TestAZoneWithoutAWorkerLeavesPlaces(t *testing.T) {
 	}
 	if len(s.waited) != 1 {
 		t.Errorf("rack1 was asked %d times, for %s, want once", len(s.waited), s.waited)
+	}
+}
+
+// A session that no worker took says which workers there are that are for its zone, with another key, or of another
+// version, and with which ones it was asked for.
+func TestWorkersThatTakeNothingAreNamed(t *testing.T) {
+	t.Parallel()
+	s := &server{ends: []error{nobodyTook(t)}}
+	e, node := looking(t, s)
+	e.server.settings.Build = "1.1.0"
+	of := func(build string, zones ...string) string {
+		t.Helper()
+		keys := newKeys(t, encryption.New())
+		for i, zone := range zones {
+			key, err := keys.ForZone(zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			zones[i] = key
+		}
+		names := []string{"rack1", "rack2"}[:len(zones)]
+		name, err := Settings{Build: build, Keys: newKeys(t, strings.Join(zones, " "))}.identity(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	wrong, both := of("1.1.0", "rack1"), of("1.1.0", "rack1", "rack2")
+	other, err := Settings{Build: "1.1.0", Keys: newKeys(t, encryption.New())}.identity([]string{"", "rack10"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.names = []string{wrong, both, other, "worker of slipway 1.0.0 on old, process 7, with keys of zones alone"}
+	_, err = e.Converge(t.Context(), node, converge.Manifest{Site: "lon1", Mode: converge.Check}, nil)
+	if err == nil {
+		t.Fatal("a session without a worker succeeds")
+	}
+	for _, want := range append(s.names[:2:2], s.names[3], "start `terraform-provider-slipway worker --zone rack1`. This is "+
+		"slipway 1.1.0 with the key "+e.server.settings.Keys.IDs("rack1")[0]+` of the zone "rack1". There is a worker of `) {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "rack10") {
+		t.Errorf("a worker of another zone is in %v", err)
+	}
+}
+
+// The identity of a worker of many zones is one that the server takes.
+func TestIdentityOfAWorkerOfManyZones(t *testing.T) {
+	t.Parallel()
+	var zones []string
+	for i := range 100 {
+		zones = append(zones, strings.Repeat("z", 250)+fmt.Sprint(i))
+	}
+	name, err := Settings{Build: "1.1.0", Keys: newKeys(t, encryption.New()+" "+encryption.New())}.identity(zones)
+	if err != nil || len(name) > 1000 || !strings.HasSuffix(name, "those of 98 more zones") {
+		t.Errorf("%d bytes, %v: %s", len(name), err, name)
 	}
 }

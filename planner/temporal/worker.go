@@ -66,7 +66,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	identity, err := w.Settings.identity()
+	identity, err := w.Settings.identity(w.Zones)
 	if err != nil {
 		return err
 	}

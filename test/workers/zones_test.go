@@ -46,6 +46,10 @@ func TestZones(t *testing.T) {
 		t.Errorf("%s and %s sessions of the zones", first, second)
 	}
 
+	ours := c.key
+	c.key = encryption.New()
+	c.worker([]string{"--zone", "rack3"}, c.ofZone("rack3")) // of another site
+	c.key = ours
 	c.site.Nodes = append(c.site.Nodes, site.Node{Name: "d", Zone: "rack3",
 		Connection: site.Connection{Transport: "local", Root: c.dir}})
 	for budget, status := range []engine.Status{engine.Failed, engine.Degraded} {
@@ -56,8 +60,12 @@ func TestZones(t *testing.T) {
 			t.Errorf("with %d failed nodes allowed, the run ended as %q, want %q: %s", budget, out.Status, status, said)
 		}
 		if want := "node \"d\": it has the zone \"rack3\", and no worker took its session in 5s; start " +
-			"`terraform-provider-slipway worker --zone rack3`"; !strings.Contains(said, want) {
+			"`terraform-provider-slipway worker --zone rack3`. This is slipway " + build + " with the key "; !strings.Contains(said, want) {
 			t.Errorf("the run does not say %s:\n%s", want, said)
+		}
+		if there := "There is a worker of slipway " + build + " on "; strings.Count(said, there) != 1 ||
+			strings.Contains(said, `of the zone "rack1"`) {
+			t.Errorf("the run does not name the one worker of the zone, which has another key:\n%s", said)
 		}
 	}
 }
