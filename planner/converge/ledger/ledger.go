@@ -359,8 +359,8 @@ func (l *Ledger) OfOthers(k Key) (out []*Entry) {
 }
 
 // Digests lists what a site applied: id -> digest. What was notified and not refreshed yet is not finished, nor is what
-// has a former object: its digest is empty. A resource with noop has the digest of the form that was checked last, after
-// [resource.Watched] when it was never applied.
+// has a former object: its digest is empty. A resource with noop has the digest of the form that was checked last,
+// after [resource.Watched] when it was never applied.
 func (l *Ledger) Digests(site string) map[resource.ID]string {
 	out := map[resource.ID]string{}
 	for _, e := range l.Entries {
