@@ -195,7 +195,7 @@ func (r *Runs) replacedBy(site string) replaced {
 type Planned struct {
 	mu    sync.Mutex
 	nodes map[string][]planned // by name
-	runs  sync.Map             // site in the state -> the last run of its deployment, an int64; 0: no steps of it are there
+	runs  sync.Map             // site in the state -> the last run of its deployment, an int64; 0: it has no steps
 }
 
 // planned is one node in the prior state and in the plan.
