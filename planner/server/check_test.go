@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
@@ -37,7 +38,8 @@ func TestChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close() //nolint:errcheck // the test is over
+	defer store.Close()              //nolint:errcheck // the test is over
+	time.Sleep(2 * time.Millisecond) // a journal counts milliseconds, and the run is after the check
 	if _, err := store.Start(t.Context(), journal.Run{ID: "run-9", Site: "other", Operation: "update"}); err != nil {
 		t.Fatal(err)
 	}
