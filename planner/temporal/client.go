@@ -142,7 +142,7 @@ func zoneOf(queue string) (zone string, is bool) {
 	return queue[at[1]:], true
 }
 
-// hosts returns the error of keys with which nobody hosts runs or asks for them, a *[SettingError].
+// hosts returns the error of keys with which nobody hosts runs or asks for them.
 func (s Settings) hosts() error {
 	if s.Keys.OfZone() {
 		return s.wrong("encryption_key", "has keys of zones alone, and who hosts runs, or asks for them, needs the key of the "+
@@ -363,7 +363,7 @@ func (c *Client) serverTime(ctx context.Context) (at time.Time, err error) {
 	defer stop()
 	asks.Go(func() { // nobody sends tasks there
 		_, _ = c.client.WorkflowService().PollActivityTaskQueue(asking, &workflowservice.PollActivityTaskQueueRequest{
-			Namespace: cmp.Or(c.settings.Namespace, DefaultNamespace), TaskQueue: &taskqueue.TaskQueue{Name: queue},
+			Namespace: c.settings.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: queue},
 			Identity: own})
 	})
 	for {

@@ -121,18 +121,8 @@ func TestErrorsOfTheServerThatStay(t *testing.T) {
 				defer cancel()
 				s := &server{starts: []error{serviceerror.NewUnavailable("starting"), tt.err}}
 				e, node := looking(t, s)
-				store, err := e.store(ctx, "lon1")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if m.Run != "" {
-					w, err := store.Start(ctx, journal.Run{ID: m.Run, Site: "lon1"})
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer w.Finish(t.Context(), "failed", "") //nolint:errcheck // of a test
-				}
-				_, err = e.Converge(ctx, node, m, nil)
+				store := journalOf(ctx, t, e, m)
+				_, err := e.Converge(ctx, node, m, nil)
 				var failed *transport.Error
 				if !errors.As(err, &failed) || failed.Kind != transport.Unreachable || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("no %q in %v", tt.want, err)
@@ -176,4 +166,22 @@ func TestPayloadsOfLooks(t *testing.T) {
 	if len(s.found) != 1 || s.found[0] != s.asked[0].Batch {
 		t.Errorf("found again: %q", s.found)
 	}
+}
+
+// journalOf returns the journal of the site lon1, with the run of a manifest, if it is of one.
+func journalOf(ctx context.Context, t *testing.T, e *Remote, m converge.Manifest) *journal.Store {
+	t.Helper()
+	store, err := e.store(ctx, "lon1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Run == "" {
+		return store
+	}
+	w, err := store.Start(ctx, journal.Run{ID: m.Run, Site: "lon1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Finish(context.WithoutCancel(ctx), "failed", "") })
+	return store
 }

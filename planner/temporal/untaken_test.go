@@ -18,7 +18,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -49,17 +48,7 @@ func TestAZoneIsWaitedForOnce(t *testing.T) {
 			defer time.AfterFunc(20*time.Second, cancel).Stop()
 			s := &server{ends: []error{nobodyTook(t)}}
 			e, node := looking(t, s)
-			store, err := e.store(ctx, "lon1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m.Run != "" {
-				w, err := store.Start(ctx, journal.Run{ID: m.Run, Site: "lon1"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer w.Finish(t.Context(), "failed", "") //nolint:errcheck // of a test
-			}
+			journalOf(ctx, t, e, m)
 			fails := func(want string, asked int) {
 				t.Helper()
 				_, err := e.Converge(ctx, node, m, nil)
