@@ -73,7 +73,7 @@ func TestFactsInTheRun(t *testing.T) {
 		t.Errorf("without facts the error is %v", err)
 	}
 	made, err := p.WithFacts(awaited, machine(512))
-	if err != nil || made.Resource.Parameters["content"] != "a: 512 of Debian" || len(made.Facts) > 0 ||
+	if err != nil || made.Resource.Parameters["content"] != "a: 512 of Debian" || made.Awaited != nil ||
 		made.Resource.Parameters.Has("template") {
 		t.Fatalf("the task is %+v, %v", made, err)
 	}

@@ -161,7 +161,7 @@ func (c *Cache) Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 	for node, l := range d.wanted {
 		tasks := make([]task.Task, 0, len(l.tasks))
 		for _, t := range l.tasks {
-			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) || l.disputed[t.Resource.ID()] || len(t.Facts) > 0 {
+			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) || l.disputed[t.Resource.ID()] || t.Awaited != nil {
 				continue
 			}
 			t.Node = node

@@ -56,34 +56,41 @@ func sameObject(schemas map[string]resource.Schema, tasks []task.Task) invalid.E
 // contradicted returns an error for each task that edits a part of a file of which another one gives the whole content,
 // or which is to be absent. Each would undo the other. What is only looked at contradicts nothing.
 func contradicted(tasks []task.Task) invalid.Errors {
-	whole := make(map[string]task.Task)
-	for _, t := range tasks {
-		r := t.Resource
-		if r.Type == "file" && !r.Noop() && (schema.FileEnsure(r) == "absent" ||
-			schema.FileHasContent(r) && r.Parameters["replace"] != false) {
-			whole[schema.FilePath(r)] = t
+	type editor struct {
+		task  task.Task
+		paths []string
+	}
+	var editors []editor
+	for i := range tasks {
+		if paths := schema.Edited(tasks[i].Resource); len(paths) > 0 && !tasks[i].Resource.Noop() {
+			editors = append(editors, editor{tasks[i], paths})
 		}
 	}
-	if len(whole) == 0 {
+	if len(editors) == 0 {
 		return nil
 	}
-	var errs invalid.Errors
-	for _, t := range tasks {
-		if t.Resource.Noop() {
-			continue
+	whole := make(map[string]*task.Task)
+	for i := range tasks {
+		r := tasks[i].Resource
+		if r.Type == "file" && !r.Noop() && (schema.FileEnsure(r) == "absent" ||
+			schema.FileHasContent(r) && r.Parameters["replace"] != false) {
+			whole[schema.FilePath(r)] = &tasks[i]
 		}
-		paths := schema.Edited(t.Resource)
-		i := slices.IndexFunc(paths, func(path string) bool { _, given := whole[path]; return given })
+	}
+	var errs invalid.Errors
+	for _, e := range editors {
+		t := e.task
+		i := slices.IndexFunc(e.paths, func(path string) bool { return whole[path] != nil })
 		if i < 0 {
 			continue
 		}
-		path := paths[i]
+		path := e.paths[i]
 		file := whole[path]
 		absent := schema.FileEnsure(file.Resource) == "absent"
 		if absent && schema.WantsAbsent(t.Resource) {
 			continue
 		}
-		of, by := bringerOf(file)
+		of, by := bringerOf(*file)
 		as := fmt.Sprintf("of which %s of the %s %q gives the whole content: leave one of them out, or give the file "+
 			"replace = false", file.Resource.ID(), of, by)
 		if absent {

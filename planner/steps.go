@@ -373,8 +373,8 @@ func remark(t task.Task) string {
 	if len(t.Pending) > 0 {
 		remarks = append(remarks, list(t.Pending)+" known in the run")
 	}
-	if len(t.Facts) > 0 {
-		remarks = append(remarks, list(t.Awaited)+" known in the run, from "+list(t.Facts)+" of the node")
+	if a := t.Awaited; a != nil {
+		remarks = append(remarks, list(a.Parameters)+" known in the run, from "+list(a.Facts)+" of the node")
 	}
 	if unknown := t.Resource.Parameters.Unknown(); len(unknown) > 0 {
 		remarks = append(remarks, list(unknown)+" known after apply")

@@ -52,26 +52,40 @@ func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo, yields yi
 // groupNodes sorts the nodes into sets. A node whose services of entities read properties of the node is in a set of
 // its own; nodes whose templates of files read the same share one.
 func (b *desiredBuilder) groupNodes() {
-	byKey := make(map[string]*nodeSet)
-	reads := b.nodeReads()
+	type member struct {
+		at               int    // in nodes
+		key              string // its services and overrides
+		services, layers []int
+	}
+	members := make([]member, 0, len(b.nodes))
+	sharing := make(map[string]int, len(b.nodes)) // key -> how many nodes have it
 	b.nodesByName = make(map[string]site.Node, len(b.nodes))
-	for _, n := range b.nodes {
+	for at, n := range b.nodes {
 		b.nodesByName[n.Name] = n
-		owner, owned := b.owner[n.Name]
-		if !owned {
+		if _, owned := b.owner[n.Name]; !owned {
 			continue
 		}
-		placed, layers := b.services.On(n.Name), b.overrides.Layers(n, b.groupsOn[n.Name])
-		key := nodeSetKey(placed, layers)
-		if b.services.DependOnNode(placed) {
-			key += "\x00" + n.Name
+		m := member{at, "", b.services.On(n.Name), b.overrides.Layers(n, b.groupsOn[n.Name])}
+		m.key = nodeSetKey(m.services, m.layers)
+		if b.services.DependOnNode(m.services) {
+			m.key += "\x00" + n.Name
 		}
-		if read := reads(key, placed, layers); len(read) > 0 {
-			key += "\x00" + refine.NodeKey(b.site, n, read)
+		members = append(members, m)
+		sharing[m.key]++
+	}
+	byKey := make(map[string]*nodeSet, len(sharing))
+	reads := b.nodeReads()
+	for _, m := range members {
+		n, key := b.nodes[m.at], m.key
+		owner := b.owner[n.Name]
+		if sharing[key] > 1 {
+			if read := reads(key, m.services, m.layers); len(read) > 0 {
+				key += "\x00" + refine.NodeKey(b.site, n, read)
+			}
 		}
 		k, ok := byKey[key]
 		if !ok {
-			k = &nodeSet{services: placed, layers: layers, first: owner}
+			k = &nodeSet{services: m.services, layers: m.layers, first: owner}
 			byKey[key] = k
 			b.nodeSets = append(b.nodeSets, k)
 		}

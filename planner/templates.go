@@ -89,7 +89,7 @@ func (d *desired) rendered(t task.Task, n site.Node) (task.Task, invalid.Errors)
 	}
 	t.Resource = r
 	if len(awaited) > 0 {
-		t.Awaited, t.Facts = awaited, d.templates.FactsOf(given)
+		t.Awaited = &task.Awaited{Facts: d.templates.FactsOf(given), Parameters: awaited}
 		t.Digest = resource.SHA256("facts\n" + t.Digest)
 		return t, nil
 	}
@@ -143,7 +143,7 @@ func (d *desired) withFacts(t task.Task, found *resource.Facts) (task.Task, erro
 		return t, fmt.Errorf("its template on node %q, with the facts of the node: %s: %s", t.Node, errs[0].Attribute,
 			errs[0].Text())
 	}
-	t.Resource, t.Digest, t.Facts, t.Awaited = made, resource.Digest(made), nil, nil
+	t.Resource, t.Digest, t.Awaited = made, resource.Digest(made), nil
 	return t, nil
 }
 

@@ -215,8 +215,10 @@ func shown(schema resource.Schema, t task.Task, secret bool) map[string]any {
 	for _, name := range t.Pending {
 		out[name] = awaited
 	}
-	for _, name := range t.Awaited {
-		out[name] = awaited
+	if t.Awaited != nil {
+		for _, name := range t.Awaited.Parameters {
+			out[name] = awaited
+		}
 	}
 	for name := range out {
 		declared := slices.IndexFunc(schema.Parameters, func(p resource.Parameter) bool { return p.Name == name })

@@ -104,7 +104,11 @@ func (b *serviceTasks) rendered(t *task.Task, node string) *task.Task {
 		return t
 	}
 	out := *t
-	out.Resource, out.Awaited, _ = b.templates.Render(t.Resource, b.site, b.nodes[node], t.Pending)
+	var awaited []string
+	out.Resource, awaited, _ = b.templates.Render(t.Resource, b.site, b.nodes[node], t.Pending)
+	if len(awaited) > 0 {
+		out.Awaited = &task.Awaited{Parameters: awaited}
+	}
 	out.Digest = resource.Digest(out.Resource)
 	return &out
 }

@@ -80,10 +80,9 @@ func (t *Templates) check(text string, line bool) error {
 // Templated returns the parameters of r that have templates: the template of a file, and those with a value that is
 // written as one; nil where there are none.
 func Templated(r resource.Resource) (given resource.Parameters) {
+	ofFile := schema.HasTemplate(r)
 	for name, value := range r.Parameters {
-		_, isText := value.(string)
-		ofFile := name == schema.Template && schema.HasTemplate(r)
-		if ofFile || !isText && len(resource.TemplatesIn(value)) > 0 {
+		if ofFile && name == schema.Template || len(resource.TemplatesIn(value)) > 0 {
 			if given == nil {
 				given = resource.Parameters{}
 			}

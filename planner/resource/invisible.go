@@ -15,7 +15,7 @@ import (
 // another name.
 func Invisible(s string) (rune, bool) {
 	for _, r := range s {
-		if unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+		if r >= utf8.RuneSelf && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return r, true
 		}
 	}

@@ -41,7 +41,12 @@ func Metaparameters() []Parameter { return slices.Clone(metaparameters) }
 
 // IsMetaparameter reports whether every type accepts the parameter.
 func IsMetaparameter(name string) bool {
-	return slices.ContainsFunc(metaparameters, func(p Parameter) bool { return p.Name == name })
+	for i := range metaparameters {
+		if metaparameters[i].Name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func isReferences(name string) bool {

@@ -56,14 +56,14 @@ func (s Schema) Conform(r Resource) (Resource, []invalid.Error) {
 			whole = false
 			continue
 		}
-		if s.Template != nil && !IsMetaparameter(name) && len(TemplatesIn(written)) > 0 {
+		templates := s.Template != nil && !IsMetaparameter(name)
+		if templates && len(TemplatesIn(written)) > 0 {
 			errs = append(errs, s.templates(p, written)...)
 			whole = false
 			continue
 		}
 		normal, changed := p.normalize(written)
-		c := parameterCheck{Parameter: p, secret: p.Sensitive || secret, named: named,
-			templates: s.Template != nil && !IsMetaparameter(name)}
+		c := parameterCheck{Parameter: p, secret: p.Sensitive || secret, named: named, templates: templates}
 		if c.run(written, normal) && isReferences(name) {
 			c.references(written, normal, r)
 		}

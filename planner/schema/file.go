@@ -260,22 +260,24 @@ func checkFile(r resource.Resource) []invalid.Error {
 		}
 	}
 	ensure := FileEnsure(r)
-	for i, name := range contents[1:] {
-		if j := slices.IndexFunc(contents[:i+1], p.Has); p.Has(name) && j >= 0 {
-			add(name, fmt.Sprintf("excludes %s; give one of them", contents[j]))
+	var given []string
+	for _, name := range contents {
+		if !p.Has(name) {
+			continue
+		}
+		if given = append(given, name); len(given) > 1 {
+			add(name, fmt.Sprintf("excludes %s; give one of them", given[0]))
+		}
+		if ensure != "file" && ensure != "present" {
+			add(name, fmt.Sprintf("does not go with ensure = %q; it is for files", ensure))
 		}
 	}
 	if p.Has(SourceDir) && ensure != fileDirectory {
 		add(SourceDir, fmt.Sprintf("does not go with ensure = %q; it is for directories", ensure))
 	}
 	for _, name := range []string{"replace", "validate_cmd"} {
-		if p.Has(name) && !FileHasContent(r) {
+		if len(given) == 0 && p.Has(name) {
 			add(name, "goes with content, content_base64, template, source or source_file")
-		}
-	}
-	for _, name := range contents {
-		if p.Has(name) && ensure != "file" && ensure != "present" {
-			add(name, fmt.Sprintf("does not go with ensure = %q; it is for files", ensure))
 		}
 	}
 	switch recurse := p.Bool("recurse"); {
@@ -296,9 +298,11 @@ func checkFile(r resource.Resource) []invalid.Error {
 	if p.Has("target") != (ensure == "link") {
 		add("target", "goes with ensure = \"link\", and a link needs one")
 	}
-	for _, name := range []string{"mode", "owner", "group"} {
-		if p.Has(name) && ensure == "absent" {
-			add(name, fmt.Sprintf("does not go with ensure = %q; it is for what is there", ensure))
+	if ensure == "absent" {
+		for _, name := range []string{"mode", "owner", "group"} {
+			if p.Has(name) {
+				add(name, fmt.Sprintf("does not go with ensure = %q; it is for what is there", ensure))
+			}
 		}
 	}
 	return errs

@@ -93,9 +93,6 @@ type Task struct {
 	Shared   []string // the other services that bring the same resource, sorted; they come after Service
 	Override []string // overrides that changed or created the resource, in the order applied
 	Overrode []string // overrides that did so before and no longer do, where a plan was given them
-	// TakenOver says of a Remove that another title of the same object takes over what is there, where a plan was given
-	// what was wanted before.
-	TakenOver bool
 	// Resource is what the task is about: the configuration resource, or the type, name and settings of a remote task
 	// or callback (types shell, puppet, reboot; command, http, function). It is zero for PrepareNode, Unlock and
 	// Forget; type and title only for Remove.
@@ -108,14 +105,22 @@ type Task struct {
 	Notifies []resource.ID
 	Limit    int  // of a remote task: how many nodes it may run on at once, 1 or more; 0 is no limit of its own
 	Tolerate bool // a failure is a warning and the node goes on (fuel.md A4, fail_on_error = false)
+	// TakenOver says of a Remove that another title of the same object takes over what is there, where a plan was given
+	// what was wanted before.
+	TakenOver bool
 	// Pending are parameters whose values callbacks of the run have yet to return, sorted; they are missing in
 	// Resource, and Digest is that of what they are made from (litp.md 51).
 	Pending []string
-	// Facts are facts of the node that parameters are made from and that the node has not said yet, sorted. These
-	// parameters, Awaited, also sorted, are missing in Resource then, and Digest is that of their templates.
-	Facts, Awaited []string
+	// Awaited is what the task is made from and the node has not said yet; nil where it needs nothing.
+	Awaited *Awaited
 	// Left is, of a HealthCheck, what [Unchecked] has of its node.
 	Left string
+}
+
+// Awaited are facts of a node that parameters of a task are made from. The parameters are missing in its resource, and
+// its digest is that of their templates.
+type Awaited struct {
+	Facts, Parameters []string // sorted
 }
 
 // Owners returns the services that bring the task, sorted; nil when none does.
