@@ -87,7 +87,7 @@ func (c *Cache) makePlan(s site.Site, applied Applied, drift Drift, only *select
 func (c *Cache) desire(s site.Site, applied Applied, yields yields) (*desired, invalid.Errors) {
 	membership := newMembership(s)
 	desired, errs := newDesired(membership, membership.site.Validate(), c.refined(), yields)
-	errs = append(append(errs, membership.warnNoGroup(applied)...), desired.checkSizes()...)
+	errs = slices.Concat(errs, membership.warnNoGroup(applied), membership.warnNoCriteria(), desired.checkSizes())
 	errs.Sort()
 	return desired, errs
 }

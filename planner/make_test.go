@@ -119,6 +119,41 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
+// A critical group without criteria is successful whatever its nodes do (airship.md 8, AS-46), which its user hardly
+// means. One warning names all such groups.
+func TestCriticalWithoutCriteria(t *testing.T) {
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "web1"}}}
+	want := func(want string) {
+		t.Helper()
+		for _, errs := range []invalid.Errors{planner.Validate(s), errorsOf(planner.Make(s, nil, nil))} {
+			if got := errs.Error(); got != want || len(errs.Errors()) > 0 {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		}
+	}
+	s.Groups = []site.Group{
+		{Name: "web", Critical: true},
+		{Name: "rest"},
+		{Name: "judged", Critical: true, SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: ptr(0)}},
+	}
+	const end = "; give %s success_criteria, such as percent_successful_nodes = 100"
+	want(`deployment "lon1": groups: group web is critical and has no success_criteria, so it succeeds even when all of ` +
+		`its nodes fail, and the apply does not fail` + fmt.Sprintf(end, "it"))
+	for i := range 9 {
+		s.Groups = append(s.Groups, site.Group{Name: fmt.Sprint("g", i), Critical: true,
+			Rolling: &site.Rolling{MaxParallel: 1}})
+	}
+	want(`deployment "lon1": groups: groups web, g0, g1, g2, g3, g4, g5, g6 and 2 more are critical and have no ` +
+		`success_criteria, so each succeeds even when all of its nodes fail, and the apply does not fail` +
+		fmt.Sprintf(end, "them"))
+	for i := range s.Groups {
+		s.Groups[i].Rolling = &site.Rolling{MaxParallel: 1, Batches: []string{"1"}} // all nodes of a batch must succeed
+	}
+	want("")
+}
+
+func errorsOf(_ *planner.Plan, errs invalid.Errors) invalid.Errors { return errs }
+
 func TestNoGroups(t *testing.T) {
 	s := chain(false)
 	s.Groups = []site.Group{}

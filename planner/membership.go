@@ -123,6 +123,28 @@ func (m *membership) warnNoGroup(applied Applied) (errs invalid.Errors) {
 	return errs
 }
 
+// warnNoCriteria warns, once for a site, of critical groups that succeed whatever their nodes do.
+func (m *membership) warnNoCriteria() invalid.Errors {
+	var names []string
+	for _, g := range m.settings {
+		if g.Critical && !g.Judged() {
+			names = append(names, g.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	subject, each, them := fmt.Sprintf("group %s is critical and has", names[0]), "it", "it"
+	if len(names) > 1 {
+		subject, each, them = fmt.Sprintf("groups %s are critical and have", list(names)), "each", "them"
+	}
+	return invalid.Errors{{
+		Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: invalid.NoCriteria, Warning: true,
+		Message: fmt.Sprintf("%s no success_criteria, so %s succeeds even when all of its nodes fail, and the apply does not "+
+			"fail; give %s success_criteria, such as percent_successful_nodes = 100", subject, each, them),
+	}}
+}
+
 // position numbers the task groups of a run: tasks of a lower position end before those of a higher one start. group
 // counts only for task groups that repeat.
 func (m *membership) position(g task.Group, group int) int {

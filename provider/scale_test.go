@@ -71,7 +71,7 @@ func newLarge(tb testing.TB, nodes int) *large {
 	}
 	l.config["nodes"] = tupleOf(l.nodes)
 	l.config["groups"] = objects(typeOf("slipway_group"), largeGroups, func(i int, g map[string]tftypes.Value, typ tftypes.Object) {
-		g["name"], g["critical"] = text(fmt.Sprintf("g%02d", i)), tftypes.NewValue(tftypes.Bool, true)
+		g["name"], g["critical"] = text(fmt.Sprintf("g%02d", i)), tftypes.NewValue(tftypes.Bool, false)
 		g["selectors"] = selecting(typ.AttributeTypes["selectors"], "node_tags", fmt.Sprintf("t%02d", i))
 		if i > 0 {
 			g["depends_on_groups"] = collection(typ.AttributeTypes["depends_on_groups"], text("g00"))

@@ -32,7 +32,7 @@ func groupSchema() schema.Schema {
 			"depends_on_groups": list("Names of the groups that must be deployed before this one. When one of them fails, this group fails with it and its nodes are not touched.",
 				listvalidator.UniqueValues(), listvalidator.ValueStringsAre(values.NameValidator())),
 			"selectors": selectorsAttribute("the group has"),
-			"success_criteria": object("When the group counts as successful; judged after prepare and after deploy, over all nodes that its selectors select. Any criterion that is not met fails the group. Left out, the group always succeeds.", map[string]schema.Attribute{
+			"success_criteria": object("When the group counts as successful; judged after prepare and after deploy, over all nodes that its selectors select. Any criterion that is not met fails the group. Left out, the group always succeeds, unless one of its batches fails; a plan warns of that where the group is critical.", map[string]schema.Attribute{
 				"percent_successful_nodes": number("Share of the nodes that must succeed, in percent, 0 to 100.", int64validator.Between(0, 100)),
 				"minimum_successful_nodes": number("Number of nodes that must succeed, 0 or more.", int64validator.Between(0, mostNodes)),
 				"maximum_failed_nodes":     number("Number of nodes that may fail, 0 or more.", int64validator.Between(0, mostNodes)),

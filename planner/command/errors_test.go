@@ -12,8 +12,8 @@ func TestErrorsInTheOrderOfTheFile(t *testing.T) {
 	for i := range maxListed + 12 {
 		fmt.Fprintf(&names, "      - ghost%d\n", i)
 	}
-	file := write(t, "site.yaml", "nodes: [{name: a}]\ngroups:\n  - name: z\n    critical: true\n    depends_on_groups: []\n    selectors:\n    - node_names:\n"+names.String()+"      - a\n"+
-		"  - {name: b, critical: true, depends_on_groups: [], selectors: [{node_names: [ghost]}]}\n")
+	file := write(t, "site.yaml", "nodes: [{name: a}]\ngroups:\n  - name: z\n    critical: false\n    depends_on_groups: []\n    selectors:\n    - node_names:\n"+names.String()+"      - a\n"+
+		"  - {name: b, critical: false, depends_on_groups: [], selectors: [{node_names: [ghost]}]}\n")
 	out, errOut, status := answer(t, "", "validate", file)
 	if status != 0 {
 		t.Fatalf("status %d: %s", status, errOut)

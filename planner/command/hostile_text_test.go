@@ -208,8 +208,8 @@ func TestHostileDocuments(t *testing.T) {
 		return map[string]any{"site": value("site", "lon1"),
 			"nodes": []any{map[string]any{"name": value("node", "a"), "address": "192.0.2.1", "rack": value("rack", "r1"), "tags": []any{value("tag", "web")},
 				"labels": map[string]any{value("label", "l"): value("label value", "v")}}},
-			"groups": []any{map[string]any{"name": value("group", "web"), "critical": true, "selectors": []any{}},
-				map[string]any{"name": "later", "critical": true, "selectors": []any{}, "depends_on": []any{value("dependency", "web")}}},
+			"groups": []any{map[string]any{"name": value("group", "web"), "critical": false, "selectors": []any{}},
+				map[string]any{"name": "later", "critical": false, "selectors": []any{}, "depends_on": []any{value("dependency", "web")}}},
 			"services": []any{map[string]any{"name": value("service", "motd"), "selectors": []any{}, "configuration": map[string]any{
 				value("type", "exec"): map[string]any{value("title", "/bin/true"): map[string]any{value("parameter", "command"): value("value", "/bin/true")}},
 				"file":                map[string]any{"/etc/motd": map[string]any{"content": value("content", "x\n")}}}}}}

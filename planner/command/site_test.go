@@ -178,7 +178,7 @@ F:5:48: override "o": configuration.file["/a"].modus: the type file has no such 
 
 	meaning := write(t, "meaning.yaml", `nodes: [{name: a, connect: {transport: ftp}}, {name: b}]
 groups:
-- {name: g, critical: true, depends_on: [h], selectors: [{node_names: [a, c]}]}
+- {name: g, critical: false, depends_on: [h], selectors: [{node_names: [a, c]}]}
 services:
 - name: s
   selectors: []
@@ -188,10 +188,10 @@ services:
 `)
 	out, errOut, status = answer(t, "", "validate", meaning)
 	want = strings.ReplaceAll(`F:1:40: node "a": connect.transport: "ftp" is not a transport; use "ssh" or "local"
-F:3:42: group "g": depends_on[0]: there is no group "h"
+F:3:43: group "g": depends_on[0]: there is no group "h"
 F:9:19: service "s": configuration.file["/a"].modus: the type file has no such parameter; did you mean "mode"?
 F:2:1: warning: deployment: groups: node b is in no group, so it is not touched; select it in a group to roll services out there
-F:3:75: warning: group "g": selectors[0].node_names[1]: there is no node "c", so it selects nothing
+F:3:76: warning: group "g": selectors[0].node_names[1]: there is no node "c", so it selects nothing
 `, "F", meaning)
 	if status != 1 {
 		t.Errorf("status %d, %s", status, errOut)
@@ -287,6 +287,19 @@ func TestBadInput(t *testing.T) {
 		out, errOut, status := answer(t, "nodes: []", tt.args...)
 		if status != 2 || out != "" || !strings.Contains(errOut, tt.want) {
 			t.Errorf("%v: status %d, output %q, error %q, want %q", tt.args, status, out, errOut, tt.want)
+		}
+	}
+}
+
+// A critical group that succeeds whatever its nodes do is a warning of validate and of plan.
+func TestWarnsOfCriticalGroupWithoutCriteria(t *testing.T) {
+	file := write(t, "site.yaml", "site: lon1\nnodes: [{name: a, connect: {transport: local}}]\ngroups:\n"+
+		"- {name: web, critical: true, depends_on: [], selectors: []}\n")
+	want := file + ":3:1: warning: deployment: groups: group web is critical and has no success_criteria"
+	for _, command := range []string{"validate", "plan"} {
+		out, errOut, status := answer(t, "", command, file)
+		if all := out + errOut; status != 0 || strings.Count(all, want) != 1 {
+			t.Errorf("%s: status %d, no %q in\n%s", command, status, want, all)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestValidateFindsWhatPlansRefuse(t *testing.T) {
 			group = ", " + tt.group
 		}
 		site := write(t, "site.yaml", "site: lon1\n"+tt.bounds+"\nnodes: [{name: a}, {name: b}]\n"+
-			"groups: [{name: web, selectors: [], depends_on: [], critical: true"+group+"}]\n"+
+			"groups: [{name: web, selectors: [], depends_on: [], critical: false"+group+"}]\n"+
 			"services: [{name: app, selectors: [], configuration: {file: {/etc/app: {content: x}}}}]\n")
 		out, errOut, status := answer(t, "", "validate", site)
 		if status != 1 || !strings.Contains(out, tt.want) || !strings.HasSuffix(errOut, "not valid: 1 error") ||

@@ -388,7 +388,7 @@ func replayRequired(t testing.TB, f *file, v *vector) {
 func replayModelErrors(t testing.TB, f *file, v *vector) {
 	m := readModel(t, f, v.keys["given"])
 	p := m.plan(t, nil)
-	if p.err == nil && len(p.errs) == 0 {
+	if p.err == nil && len(p.errs.Errors()) == 0 {
 		s, err := m.structures(t, v)
 		if p.err = err; err == nil {
 			_, p.errs = planner.Make(s, nil, nil)

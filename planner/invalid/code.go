@@ -16,6 +16,7 @@ const (
 	UnknownNode       Code = "unknown_node"
 	Cycle             Code = "cycle"
 	UnreachableGoal   Code = "unreachable_criteria" // criteria that no outcome can meet
+	NoCriteria        Code = "no_criteria"          // critical groups that succeed whatever their nodes do
 	NoNodes           Code = "no_nodes"             // a selector that selects nothing
 	NoGroup           Code = "no_group"             // a node in no group
 	UnknownType       Code = "unknown_type"

@@ -90,6 +90,7 @@ var summaries = map[invalid.Code]string{
 	invalid.Cycle:             "Groups depend on each other in a circle",
 	invalid.DependencyCycle:   "Configuration resources require each other in a circle",
 	invalid.UnreachableGoal:   "Success criteria that cannot be met",
+	invalid.NoCriteria:        "Critical group without success criteria",
 	invalid.NoNodes:           "No node selected",
 	catalog.UnknownAttribute:  "Unknown attribute",
 	catalog.MissingAttribute:  "Missing attribute",

@@ -6,10 +6,11 @@ data "slipway_plan" "what_if" {
     { name = "web2", address = "192.0.2.12" },
   ]
   groups = [{
-    name      = "web"
-    critical  = true
-    selectors = []
-    rolling   = { max_parallel = 1, lock = "/usr/local/sbin/drain", unlock = "/usr/local/sbin/undrain" }
+    name             = "web"
+    critical         = true
+    selectors        = []
+    success_criteria = { percent_successful_nodes = 100 }
+    rolling          = { max_parallel = 1, lock = "/usr/local/sbin/drain", unlock = "/usr/local/sbin/undrain" }
   }]
   services = [{
     name          = "motd"

@@ -29,9 +29,10 @@ resource "slipway_node" "this" {
 }
 
 resource "slipway_group" "control" {
-  name      = "control"
-  critical  = true
-  selectors = [{ node_tags = ["control"] }]
+  name             = "control"
+  critical         = true
+  selectors        = [{ node_tags = ["control"] }]
+  success_criteria = { percent_successful_nodes = 100 }
 }
 
 resource "slipway_group" "compute" {
@@ -43,9 +44,10 @@ resource "slipway_group" "compute" {
 }
 
 resource "slipway_group" "database" {
-  name      = "database"
-  critical  = true
-  selectors = [{ node_tags = ["database"] }]
+  name             = "database"
+  critical         = true
+  selectors        = [{ node_tags = ["database"] }]
+  success_criteria = { percent_successful_nodes = 100 }
 }
 
 resource "slipway_service" "cluster" {
