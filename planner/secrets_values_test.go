@@ -79,3 +79,34 @@ func TestErrorsOfSecretsOfValues(t *testing.T) {
 		t.Errorf("of an override: %v", errs)
 	}
 }
+
+// What a parameter refuses of a secret is an error of the plan, once for all nodes, and never shows the content. A
+// secret that is not known is not judged, and neither is what is removed.
+func TestRefusedSecrets(t *testing.T) {
+	const a, b = "⟦secret:a@1⟧", "⟦secret:b@1⟧"
+	s := valued(conf{
+		"user":           {"u": {"password": a}},
+		"cron":           {"c": {"command": "true", "environment": []any{"A=1", b}}},
+		"file":           {"/etc/f": {"content_base64": a + b}},
+		"exec":           {"x": {"command": "true", "environment": []any{"A=" + a}}},
+		"apt_repository": {"r": {"location": "https://x", "release": "r", "repos": "main", "username": "u", "password": a}},
+	})
+	p := mustMake(t, s, nil, nil)
+	errs := p.RefusedSecrets(map[string]string{"a": "wal\nrus", "other": "walrus"})
+	const hidden = `; the value is not shown because it is sensitive; it has the secret "a"`
+	want := `service "s": configuration.apt_repository["r"].password: must be one word` + hidden + "\n" +
+		`service "s": configuration.user["u"].password: must hold neither a colon nor a line break` + hidden
+	if got := errs.Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	errs = p.RefusedSecrets(map[string]string{"a": "QQ==", "b": "walrus"})
+	want = `service "s": configuration.cron["c"].environment: is not of the form NAME=value; the value is not shown because it is sensitive; it has the secret "b"` + "\n" +
+		`service "s": configuration.file["/etc/f"].content_base64: is not base64; write filebase64("..."); the value is not shown because it is sensitive; it has the secrets "a", "b"`
+	if got := errs.Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	removing := mustMake(t, valued(conf{}), allApplied(t, s), nil)
+	if errs := removing.RefusedSecrets(map[string]string{"a": "wal\nrus", "b": "wal\nrus"}); len(errs) > 0 {
+		t.Errorf("removed: %v", errs)
+	}
+}

@@ -128,8 +128,8 @@ func (d *Deployment) apply(ctx context.Context, planned tfsdk.Plan, plan, prior 
 	limits, diags := limitsOf(ctx, *plan, nil)
 	how.Protection = limits.Protection
 	how.Digest = plan.Digest.ValueString()
-	how.Secrets = engine.Secrets{Known: true, Version: plan.SecretsVersion.String()}
-	how.Secrets.Content, how.Secrets.Null = secretsOf(plan.SecretsWO)
+	how.Secrets = secretsOf(plan.SecretsWO)
+	how.Secrets.Version = plan.SecretsVersion.String()
 	out = d.provider.engine().Apply(ctx, before, desired, how)
 	diags.Append(messages(out.Messages)...)
 	return out, diags

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -247,17 +248,21 @@ func textMap(m types.Map) map[string]string {
 	return out
 }
 
-// secretsOf returns the content of secrets, and the names of those that are null.
-func secretsOf(m types.Map) (content map[string]string, null []string) {
-	content = textMap(m)
-	for name, v := range m.Elements() {
-		if v.IsNull() {
-			null = append(null, name)
-			delete(content, name)
+// secretsOf returns the secrets of a deployment that Terraform gave.
+func secretsOf(m types.Map) engine.Secrets {
+	given := m.Elements()
+	s := engine.Secrets{Known: true, Content: make(map[string]string, len(given))}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		switch v := given[name]; {
+		case v.IsNull():
+			s.Null = append(s.Null, name)
+		case v.IsUnknown():
+			s.Later = append(s.Later, name)
+		default:
+			s.Content[name] = textOf(v)
 		}
 	}
-	slices.Sort(null)
-	return content, null
+	return s
 }
 
 // setUnknown marks everything that a run determines as known after apply.

@@ -65,11 +65,10 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("private_key_wo"), &key)...)
 	resp.Diagnostics.Append(d.handed(w, d.provider.connection(key))...)
 	if known && !resp.Diagnostics.HasError() && !given.IsUnknown() {
-		names := make(map[string]string, len(given.Elements())) // their values may be unknown or other ones in the apply
-		for name := range given.Elements() {
-			names[name] = ""
-		}
-		resp.Diagnostics.Append(messages(engine.Secrets{Content: names}.Missing(w.Site))...)
+		secrets := secretsOf(given)
+		secrets.Later, secrets.Null = append(secrets.Later, secrets.Null...), nil // the apply may know what is null here
+		resp.Diagnostics.Append(messages(secrets.Missing(w.Site))...)
+		resp.Diagnostics.Append(values.Diagnostics(w.Plan.RefusedSecrets(secrets.Content))...)
 	}
 	if resp.Diagnostics.HasError() {
 		return

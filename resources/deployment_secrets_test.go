@@ -197,3 +197,41 @@ resource "slipway_service" "svc" {
 		},
 	})
 }
+
+// A secret that a parameter refuses is an error of the plan where its content is known, and says nothing of it. Where it
+// is known only in the apply, it is one before any node is touched.
+func TestSecretThatAParameterRefuses(t *testing.T) {
+	s := newSandbox(t, "a")
+	config := func(content string) string {
+		return s.config([]string{"a"}, []string{"svc"}, `
+variable "later" { default = "x" }
+resource "terraform_data" "later" { input = var.later }
+resource "slipway_service" "svc" {
+  name      = "svc"
+  selectors = []
+  configuration = {
+    file      = { "/etc/first" = { content = "x" } }
+    file_line = { line = { path = "/etc/line", line = { template = "a$${secrets.pw}" }, require = "file[/etc/first]" } }
+    cron      = { job = { command = "/bin/true", environment = [{ secret = "other" }] } }
+  }
+}
+`, "secrets_wo = { pw = "+content+", other = \"A=1\" }\n  secrets_version = 1\n")
+	}
+	refused := wrapped(`service "svc", configuration.file_line\["line"\].line: contains a line break or a NUL; it must be one ` +
+		`line of text; the value is not shown because it is sensitive; it has the secret "pw"`)
+	untouched := func() {
+		if s.content("a", "etc/first") != "-" {
+			t.Error("the node was touched")
+		}
+	}
+	resource.UnitTest(t, resource.TestCase{
+		ProtoV6ProviderFactories: factories(),
+		TerraformVersionChecks:   []tfversion.TerraformVersionCheck{tfversion.SkipBelow(tfversion.Version1_11_0)},
+		Steps: []resource.TestStep{
+			{Config: config(`"wal\nrus"`), PlanOnly: true, ExpectError: refused},
+			{PreConfig: untouched, Config: config(`"wal${terraform_data.later.id}\nrus"`), ExpectError: refused},
+			{PreConfig: untouched, Config: config(`"walrus"`), ConfigStateChecks: []statecheck.StateCheck{status("deployed")}},
+			{Config: config(`"wal\nrus"`), ConfigPlanChecks: nothingPlanned()}, // nothing is sent
+		},
+	})
+}

@@ -19,6 +19,7 @@ type Secrets struct {
 	Known   bool // false at refresh and destroy: Terraform does not give them
 	Content map[string]string
 	Null    []string // names that have no content
+	Later   []string // names whose content only the apply knows
 }
 
 // Missing returns an error for each secret to which the configuration of a site refers and that has no content here.
@@ -28,12 +29,13 @@ func (s Secrets) Missing(of site.Site) (errs Messages) {
 			for title, p := range titles {
 				for _, secret := range p.Secrets() {
 					secret, _, _ = strings.Cut(secret, "@")
-					if _, ok := s.Content[secret]; ok {
+					if _, ok := s.Content[secret]; ok || slices.Contains(s.Later, secret) {
 						continue
 					}
 					wrong := "which is null in secrets_wo; give it a value"
 					if !slices.Contains(s.Null, secret) {
-						wrong = "which secrets_wo does not have" + resource.Choices(secret, slices.Sorted(maps.Keys(s.Content)))
+						wrong = "which secrets_wo does not have" + resource.Choices(secret,
+							slices.Sorted(slices.Values(slices.AppendSeq(slices.Clone(s.Later), maps.Keys(s.Content)))))
 					}
 					errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A secret is missing",
 						Detail: fmt.Sprintf("%s %q: %s refers to the secret %q, %s", what, name, resource.MakeID(typ, title), secret,
