@@ -164,9 +164,23 @@ func (c *changes) changesOf(node string, applied Applied, drift []resource.ID) n
 		if requires != nil {
 			t.Requires = requires[i]
 		}
+		t.Unnotified = l.unnotified(i, actions, applied[node])
 		w.tasks = append(w.tasks, t)
 	}
 	return w
+}
+
+// unnotified reports whether a task is a command that only a notification runs, and nothing notifies it: neither what
+// the plan includes, nor what did so before, which leaves it unfinished.
+func (l *taskList) unnotified(i int, actions []task.Action, applied map[resource.ID]string) bool {
+	r := l.tasks[i].Resource
+	if r.Type != "exec" || !r.Parameters.Bool("refreshonly") || r.Noop() || actions[i] == task.Refresh {
+		return false
+	}
+	digest, known := applied[l.ids[i]]
+	return (!known || digest != "") && !slices.ContainsFunc(l.tasks[:i], func(t task.Task) bool {
+		return actions[l.index[t.Resource.ID()]] != "" && !t.Resource.Noop() && slices.Contains(t.Notifies, l.ids[i])
+	})
 }
 
 // excludeOthers drops the tasks that the plan does not include, unless an included task notifies them. It returns the

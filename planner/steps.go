@@ -346,7 +346,7 @@ type changeKey struct {
 
 // remark returns what a title does not say: that the resource is to be absent, or has noop or guard; which services
 // share it; which overrides change or create it, or did so before (fuel.md F-10); that another title takes over what is
-// removed; which parameters are known only after callbacks, or after Terraform, have returned their values.
+// removed; that nothing runs a command; which parameters are known only after callbacks, or after Terraform, have returned their values.
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
@@ -370,6 +370,9 @@ func remark(t task.Task) string {
 	if t.TakenOver {
 		remarks = append(remarks, "another title takes it over")
 	}
+	if t.Unnotified {
+		remarks = append(remarks, "only a notification runs it")
+	}
 	if len(t.Pending) > 0 {
 		remarks = append(remarks, list(t.Pending)+" known in the run")
 	}
@@ -390,11 +393,12 @@ func overridden(t task.Task) bool {
 	return len(t.Override)+len(t.Overrode) > 0 && t.Action != task.Refresh
 }
 
-// How steps show two things that change nothing on a node: an entry goes of which nothing is undone; and a resource
-// that has noop is only looked at.
+// How steps show what changes nothing on a node: an entry goes of which nothing is undone; a resource that has noop is
+// only looked at; the ledger gets a command that nothing runs.
 const (
 	forget task.Action = "forget"
 	check  task.Action = "check"
+	record task.Action = "record"
 )
 
 // forgets reports whether the removal of a task undoes nothing: it is an action of a plugin, or was only ever looked
@@ -402,13 +406,13 @@ const (
 func forgets(t task.Task) bool { return isAction(t.Resource.Type) || t.Resource.Noop() }
 
 // describeChanges returns what tasks do, in their order: `3 changes on 2 nodes: create file[/a] on 2, refresh
-// service[c] on n1, remove file[/b] on n1`. Refreshing, forgetting and checking are listed and not counted as changes.
+// service[c] on n1, remove file[/b] on n1`. Refreshing, and what changes nothing, is listed and not counted.
 func describeChanges(tasks []task.Task) string {
 	n, nodes := 0, Phase{Tasks: tasks}.nodeNames()
 	all := gather(tasks)
 	var touched []string
 	for _, c := range all {
-		if c.action != task.Refresh && c.action != forget && c.action != check {
+		if !slices.Contains([]task.Action{task.Refresh, forget, check, record}, c.action) {
 			n += len(c.nodes)
 			touched = append(touched, c.nodes...)
 		}
@@ -423,8 +427,8 @@ func describeChanges(tasks []task.Task) string {
 	return listed
 }
 
-// gather merges the tasks that do the same on several nodes, by action and resource. A command is run, and refreshed
-// where nothing but a notification runs it, whether it is new or not. The result keeps the order of the nodes where
+// gather merges the tasks that do the same on several nodes, by action and resource. A command is run, whether it is new
+// or not; one that only a notification runs is refreshed, and recorded where nothing notifies it. The result keeps the order of the nodes where
 // they agree.
 func gather(tasks []task.Task) []listedChange {
 	index := make(map[changeKey]int)
@@ -438,6 +442,8 @@ func gather(tasks []task.Task) []listedChange {
 			action = forget
 		case t.Resource.Noop():
 			action = check
+		case t.Unnotified:
+			action = record
 		case t.Resource.Type == "exec" && action != task.Remove:
 			if action = task.Run; t.Action == task.Refresh || t.Resource.Parameters.Bool("refreshonly") {
 				action = task.Refresh

@@ -117,8 +117,8 @@ func TestStepsOfGroupsThatDoTheSame(t *testing.T) {
 	}
 }
 
-// A command is run, not created, updated or repaired; one that only a notification runs is refreshed, and no change of
-// its own.
+// A command is run, not created, updated or repaired; one that only a notification runs is refreshed where something
+// notifies it, or did so before a run ended, and recorded where nothing does. Neither is a change of its own.
 func TestStepsOfCommands(t *testing.T) {
 	s := site.Site{
 		Name: "s", Nodes: []site.Node{{Name: "a"}},
@@ -140,11 +140,13 @@ func TestStepsOfCommands(t *testing.T) {
 		drift   []resource.ID
 		want    string
 	}{
-		"all are new":         {nil, nil, "2 changes on node a: run exec[init], check exec[look] (noop), create file[/a], refresh exec[load]"},
-		"one has changed":     {of("old", is["exec[load]"], is["exec[look]"], is["file[/a]"]), nil, "1 change on node a: run exec[init]"},
-		"one has drifted":     {now, []resource.ID{"exec[init]"}, "1 change on node a: run exec[init]"},
-		"one is notified":     {of(is["exec[init]"], is["exec[load]"], is["exec[look]"], "old"), nil, "1 change on node a: update file[/a], refresh exec[load]"},
-		"the other is as new": {of(is["exec[init]"], "old", is["exec[look]"], is["file[/a]"]), nil, "refresh exec[load] on node a"},
+		"all are new":      {nil, nil, "2 changes on node a: run exec[init], check exec[look] (noop), create file[/a], refresh exec[load]"},
+		"one has changed":  {of("old", is["exec[load]"], is["exec[look]"], is["file[/a]"]), nil, "1 change on node a: run exec[init]"},
+		"one has drifted":  {now, []resource.ID{"exec[init]"}, "1 change on node a: run exec[init]"},
+		"one is notified":  {of(is["exec[init]"], is["exec[load]"], is["exec[look]"], "old"), nil, "1 change on node a: update file[/a], refresh exec[load]"},
+		"one is otherwise": {of(is["exec[init]"], "old", is["exec[look]"], is["file[/a]"]), nil, "record exec[load] (only a notification runs it) on node a"},
+		"one was notified": {of(is["exec[init]"], "", is["exec[look]"], is["file[/a]"]), nil, "refresh exec[load] on node a"},
+		"one is new":       {planner.Applied{"a": {"exec[init]": is["exec[init]"], "exec[look]": is["exec[look]"], "file[/a]": is["file[/a]"]}}, nil, "record exec[load] (only a notification runs it) on node a"},
 	} {
 		steps := mustMake(t, s, tt.applied, planner.Drift{"a": tt.drift}).Steps()
 		if got := steps[len(steps)-1]; !strings.HasSuffix(got, "node phase: "+tt.want) {

@@ -108,6 +108,9 @@ type Task struct {
 	// TakenOver says of a Remove that another title of the same object takes over what is there, where a plan was given
 	// what was wanted before.
 	TakenOver bool
+	// Unnotified says of a command that only a notification runs that nothing in the plan notifies it, and that nothing
+	// did so before.
+	Unnotified bool
 	// Pending are parameters whose values callbacks of the run have yet to return, sorted; they are missing in
 	// Resource, and Digest is that of what they are made from (litp.md 51).
 	Pending []string
