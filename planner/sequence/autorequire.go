@@ -130,16 +130,39 @@ var autorequired = map[string]func(c *nodeTasks, r resource.Resource) []int{
 			template, _, made := strings.Cut(name, "@")
 			return unit == name || made && unit == template+"@"
 		})
-		return append(units, c.filesNamed(commandsIn(r, "start", "stop", "status", "restart"))...)
+		found := c.filesNamed(commandsIn(r, "start", "stop", "status", "restart"))
+		for _, unit := range units { // a service stops before its user goes
+			found = append(append(found, unit), c.accountsOfUnit(c.tasks[unit].Resource)...)
+		}
+		return found
 	},
 	"sysctl": func(c *nodeTasks, _ resource.Resource) []int {
 		return c.ofType("kernel_module", func(resource.Resource) bool { return true })
 	},
 	"systemd_unit": func(c *nodeTasks, r resource.Resource) []int {
-		return collect(c.fileOrDirectoryOf(schema.UnitFiles(r)[0].Title))
+		return append(c.accountsOfUnit(r), collect(c.fileOrDirectoryOf(schema.UnitFiles(r)[0].Title))...)
 	},
 	"timezone": func(c *nodeTasks, _ resource.Resource) []int { return collect(c.account("package", "tzdata")) },
 }
+
+// accountsOfUnit returns the user and the groups that the content of a systemd_unit, or the template of it, names.
+func (c *nodeTasks) accountsOfUnit(r resource.Resource) (found []int) {
+	for _, text := range append(resource.TemplatesIn(r.Parameters["content"]), r.Parameters.String("content")) {
+		for _, line := range unitAccounts.FindAllStringSubmatch(text, -1) {
+			if line[1] == "User" {
+				found = append(found, collect(c.account("user", strings.TrimSpace(line[2])))...)
+				continue
+			}
+			for _, name := range strings.Fields(line[2]) {
+				found = append(found, collect(c.group(name))...)
+			}
+		}
+	}
+	return found
+}
+
+// unitAccounts matches the settings of a systemd unit that name accounts.
+var unitAccounts = regexp.MustCompile(`(?m)^[ \t]*(User|Group|SupplementaryGroups)[ \t]*=(.*)$`)
 
 // ofType returns the resources of a type for which is holds.
 func (c *nodeTasks) ofType(typ string, is func(resource.Resource) bool) (found []int) {

@@ -53,6 +53,16 @@ func idsOf(tasks []task.Task) []string {
 	return ids
 }
 
+// The accounts of a unit that a template gives are those that it names in clear.
+func TestOrderOfAUnitWithATemplate(t *testing.T) {
+	tasks := rs("a systemd_unit[app.service]", "b user[app]")
+	tasks[0].Resource.Parameters["content"] = map[string]any{"template": "User=app\nGroup=${node.name}\n"}
+	ordered, errs := Order(tasks)
+	if got := strings.Join(idsOf(ordered), " "); got != "user[app] systemd_unit[app.service]" || len(errs) > 0 {
+		t.Errorf("got %s, %v", got, errs)
+	}
+}
+
 func TestOrder(t *testing.T) {
 	tests := map[string]struct {
 		tasks []task.Task
@@ -97,6 +107,12 @@ func TestOrder(t *testing.T) {
 		"service: its commands": {rs("a service[w] start=/opt/w,start stop=/opt/w2 restart=exec\u00a0/opt/w3 status=/opt/w4",
 			"b file[/opt/w]", "c file[/opt/w2]", "d file[/opt/w3] content=x", "e file[/opt/w4]", "f file[/opt/w5]"),
 			"file[/opt/w] file[/opt/w2] file[/opt/w3] file[/opt/w4] service[w] file[/opt/w5]"},
+		"systemd_unit: its accounts, before its service": {rs("a service[app]",
+			"b systemd_unit[app.service] content=[Service]\nUser=app\n\u00a0Group\u00a0=\u00a0web\r\n#Group=no\nSupplementaryGroups=a\u00a0b\nUser=%i",
+			"c user[app]", "d group[web]", "e group[a]", "f group[b]", "g group[no]"),
+			"user[app] group[web] group[a] group[b] systemd_unit[app.service] service[app] group[no]"},
+		"systemd_unit: accounts that go": {rs("a user[app] ensure=absent", "b systemd_unit[app.service] content=User=app",
+			"c service[app] ensure=stopped"), "systemd_unit[app.service] service[app] user[app]"},
 		"systemd_unit: its directory": {rs("a systemd_unit[x] unit=web.service filename=x.conf",
 			"b file[/etc/systemd/system/web.service.d]"), "file[/etc/systemd/system/web.service.d] systemd_unit[x]"},
 		"sysctl: modules": {rs("a sysctl[net.bridge.x]", "b kernel_module[br_netfilter]"),

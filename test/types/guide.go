@@ -247,8 +247,8 @@ What has no relation to something else has no order, but some resources come aft
 | 'file_line', 'ini_setting' | the file that it is in, or the directory of that, and the mount |
 | 'ssh_authorized_key' | its 'user', the file or directory that the key is in, and the mount |
 | 'mount' | the 'file' for its mount point, or the directory above it, and the mount that it is below; for swap those of its 'device' |
-| 'systemd_unit' | the directory of its file |
-| 'service' | its 'systemd_unit', also a template or drop-in, files that its 'start', 'stop', 'status' and 'restart' name by their full path |
+| 'systemd_unit' | the directory of its file, the user and the groups that its 'content' names with 'User=', 'Group=' and 'SupplementaryGroups=' |
+| 'service' | its 'systemd_unit', also a template or drop-in, with the accounts of that, files that its 'start', 'stop', 'status' and 'restart' name by their full path |
 | 'sysctl' | each 'kernel_module' |
 | 'timezone' | the package 'tzdata' |
 
