@@ -12,6 +12,9 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
+// annsKey is a public key of nobody.
+const annsKey = "AAAAC3NzaC1lZDI1NTE5AAAAIGFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh"
+
 // A folder has no machine: the plan refuses what would run commands there, and says what works. The same site is
 // fine on nodes that have one.
 func TestSandboxHasNoMachine(t *testing.T) {
@@ -24,6 +27,8 @@ func TestSandboxHasNoMachine(t *testing.T) {
 			"archive": titles{"/srv/url.tgz": {"source": "https://example.com/a.tgz", "checksum": strings.Repeat("0", 64)},
 				"/srv/of.tgz": {"source": "/srv/a.tgz"}, "/srv/late.tgz": {"source": resource.Unknown{}},
 				"/srv/gone.tgz": {"ensure": "absent"}},
+			"ssh_authorized_key": titles{"ann@home": {"user": "ann", "type": "ed25519", "key": annsKey},
+				"bob@home": {"user": "bob", "target": "/srv/keys", "type": "ed25519", "key": annsKey}},
 			"package": titles{"nginx": {}, "tree": {"noop": true}},
 		}}},
 		Overrides: []site.Override{{Name: "more", Nodes: []string{"folder"},
@@ -39,6 +44,8 @@ func TestSandboxHasNoMachine(t *testing.T) {
 		`service "web": configuration.file["/etc/sudoers"].validate_cmd: needs a whole machine, which runs it, and a ` +
 			`sandbox is a folder; leave it out (on node folder)`,
 		`service "web": configuration.package: package[nginx], package[tree] need a whole machine, and a sandbox is a folder` + works,
+		`service "web": configuration.ssh_authorized_key["ann@home"].user: needs a whole machine, which knows the home ` +
+			`directory of its user, and a sandbox is a folder; give target, the path of the file (on node folder)`,
 		`override "more": configuration.exec: exec[true] needs a whole machine, and a sandbox is a folder` + works,
 		`plugin "net": tasks[0]: shell[net/1] needs a whole machine, and a sandbox is a folder` + works,
 	}

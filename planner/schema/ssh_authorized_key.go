@@ -24,13 +24,14 @@ func SSHAuthorizedKey() resource.Schema {
 		Type:       "ssh_authorized_key",
 		Summary:    "A public key with which a user may log in: a line of the user's authorized_keys, known by its comment, which is the title. Of several lines with that comment, the first remains.",
 		Restorable: true,
+		OnMachine:  keyOnMachine,
 		Parameters: []resource.Parameter{
 			{Name: "ensure", Kind: resource.String, Values: []string{"present", "absent"},
 				Description: "Whether the key is there. Default: present."},
 			{Name: "name", Kind: resource.String, Check: checkKeyName,
 				Description: "The comment at the end of the line. Default: the title."},
 			{Name: "user", Kind: resource.String, Check: checkUserName,
-				Description: "The user who may log in; it must be there. The line is in .ssh/authorized_keys of the user's home directory, which is made with its directory where it is not there. Required without `target`."},
+				Description: "The user who may log in; it must be there. The line is in .ssh/authorized_keys of the user's home directory, which is made with its directory where it is not there. Required without `target`, and refused on a sandbox node without it."},
 			{Name: "target", Kind: resource.String, Check: checkFilePath,
 				Description: "Absolute path of another file, whose directory must be there. A new one belongs to `user`, if given."},
 			{Name: "type", Kind: resource.String, Values: keyTypes,
@@ -46,6 +47,14 @@ func SSHAuthorizedKey() resource.Schema {
 			return r.Parameters.StringOr("target", "~"+r.Parameters.String("user")) + " " + KeyName(r), aimOf(!WantsAbsent(r))
 		},
 	}
+}
+
+func keyOnMachine(r resource.Resource) (parameter, why string) {
+	if r.Parameters.Has("target") {
+		return "", ""
+	}
+	return "user", "needs a whole machine, which knows the home directory of its user, and a sandbox is a folder; give " +
+		"target, the path of the file"
 }
 
 // KeyName returns the comment of r's key.

@@ -39,6 +39,14 @@ func keyOf(t testing.TB, title string, p resource.Parameters) resource.Resource 
 	return res(t, authorizedKeyType{}, title, p)
 }
 
+// A folder has no users of a machine: a key in a file of its own needs none there.
+func TestAuthorizedKeyInASandbox(t *testing.T) {
+	s := folder(t, map[string]string{"srv/": ""})
+	r := keyOf(t, "ann@home", resource.Parameters{"user": "ann", "target": "/srv/keys", "type": "ed25519", "key": edKey})
+	s.ID = r.ID()
+	applied(t, s, authorizedKeyType{}, r)
+}
+
 func TestAuthorizedKey(t *testing.T) {
 	const others = "# keys\nssh-rsa " + rsaKey + " bob\n"
 	const options = `from="10.0.0.0/8, 192.0.2.1",command="echo \"no\" # ssh-rsa" `
