@@ -28,7 +28,7 @@ func (p *Plan) RefusedSecrets(contents map[string]string) (errs invalid.Errors) 
 				continue
 			}
 			typ := types[r.Type]
-			if len(t.Pending)+len(t.Awaited) > 0 {
+			if len(t.Pending) > 0 || t.Awaited != nil {
 				typ.Check = nil // it would miss parameters that are not known yet
 			}
 			r.Parameters, _ = r.Parameters.Resolve(known)
