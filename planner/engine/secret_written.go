@@ -60,6 +60,12 @@ type secretive struct {
 	secrets Secrets
 }
 
+// Zoned implements [rollout.Zoned].
+func (e secretive) Zoned() bool {
+	zoned, may := e.Executor.(rollout.Zoned)
+	return may && zoned.Zoned()
+}
+
 // Converge sends what the items refer to beside them. Nothing is sent when a secret is missing; a check that has none
 // at all sends none, and the node compares with what it recorded.
 func (e secretive) Converge(ctx context.Context, node site.Node, m converge.Manifest,

@@ -24,3 +24,10 @@ type Executor interface {
 	// Close ends all connections.
 	Close() error
 }
+
+// Zoned is an [Executor] that may have the nodes of each zone reached from there. Each zone then has places of its own
+// in a [Survey], and nodes of one that nobody reaches keep none from the others.
+type Zoned interface {
+	// Zoned reports whether it does.
+	Zoned() bool
+}

@@ -43,6 +43,7 @@ type DriftItem struct {
 
 // Survey looks at nodes without changing them: how far they are from their items, and what their ledgers hold. It ends
 // when all nodes are done or ctx ends; the nodes that were not done by then are not reachable and carry the cause.
+// Options.Parallelism counts over all nodes, or over those of each zone where the executor is [Zoned].
 // Nodes that a group prepares (Options.Prepared) are waited for a moment only: their sessions go on, until ctx ends,
 // and the run with the same Machines waits for them in their preparation. There is an entry for every node.
 func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.Item, siteName string,
@@ -81,7 +82,20 @@ func Survey(ctx context.Context, nodes []site.Node, items map[string][]converge.
 		found[node] = survey
 		return survey.Error
 	}
-	o.Machines.inquire(ctx, ctx, slices.Sorted(maps.Keys(named)), o.Parallelism, wait, ask)
+	zones := map[string][]string{}
+	zoned, may := o.Executor.(Zoned)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		zone := ""
+		if may && zoned.Zoned() {
+			zone = named[name].Zone
+		}
+		zones[zone] = append(zones[zone], name)
+	}
+	var asked sync.WaitGroup
+	for _, nodes := range zones {
+		asked.Go(func() { o.Machines.inquire(ctx, ctx, nodes, o.Parallelism, wait, ask) })
+	}
+	asked.Wait()
 	mu.Lock()
 	defer mu.Unlock()
 	for node := range named {

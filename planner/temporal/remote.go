@@ -87,6 +87,9 @@ type laneKey struct{ site, run, zone string }
 
 var _ rollout.Executor = (*Remote)(nil)
 
+// Zoned implements [rollout.Zoned].
+func (*Remote) Zoned() bool { return true }
+
 // store returns the journal of a site.
 func (e *Remote) store(ctx context.Context, siteName string) (*journal.Store, error) {
 	e.mu.Lock()

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
@@ -92,5 +94,48 @@ func TestLargeNodeIsRefreshed(t *testing.T) {
 	var left int
 	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM slipway_large.looks").Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d looks are left, %v", left, err)
+	}
+}
+
+// A refresh with one place at a time checks the nodes of a zone that has a worker, while it waits for those of several
+// zones whose worker has gone: for all of these at once, and for a part of its time.
+func TestRefreshWithZonesWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	nodes := []site.Node{{Name: "z", Zone: "rack1"}}
+	zones := []string{}
+	for i := range 6 {
+		zone := fmt.Sprint("gone", i)
+		zones = append(zones, "--zone", zone)
+		nodes = append(nodes, site.Node{Name: fmt.Sprint("a", i), Zone: zone}, site.Node{Name: fmt.Sprint("b", i), Zone: zone})
+	}
+	c := newCluster(t, nodes...)
+	c.worker([]string{"--control"})
+	c.worker([]string{"--zone", "rack1"}, c.ofZone("rack1"))
+	gone := c.worker(zones)
+	c.file("x\n")
+	c.apply()
+	gone.end(syscall.SIGTERM)
+	if err := os.WriteFile(c.path("z", "etc/app"), []byte("drifted\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const limit = 30 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	begin := time.Now()
+	found := c.engine(c.settings()).Check(ctx, c.prior.State, c.site, engine.Inspection{Parallelism: 1})
+	if took := time.Since(begin); took > limit*2/3 {
+		t.Errorf("the refresh took %s of %s", took, limit)
+	}
+	if len(found.Drift) != 1 || found.Drift[0].Node != "z" {
+		t.Errorf("the drift is %v, want that of the node whose zone has a worker; %v", found.Drift, found.Messages)
+	}
+	if len(found.Unreachable) != len(nodes)-1 {
+		t.Errorf("unreachable are %v, want the nodes of all zones without a worker", found.Unreachable)
+	}
+	said := fmt.Sprint(found.Messages)
+	for i := range 6 {
+		if want := fmt.Sprintf(`it has the zone "gone%d", and no worker took its session in `, i); !strings.Contains(said, want) {
+			t.Errorf("no %q in %s", want, said)
+		}
 	}
 }
