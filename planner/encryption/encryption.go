@@ -167,8 +167,12 @@ func (z zoneKey) cipher() (cipher.AEAD, error) {
 }
 
 // format is the first byte of what [Keys.Encrypt] returns. It is followed by the id of the key, the length of the
-// zone's name in a byte and the name, and the content with its nonce.
-const format = 1
+// zone's name in a byte and the name, and the content with its nonce. What older had was not bound to its run or
+// workflow.
+const (
+	format = 2
+	older  = 1
+)
 
 // zoneLimit is the limit of the name of a zone, in bytes.
 const zoneLimit = 255
@@ -204,6 +208,9 @@ func whose(zone string) string {
 // one zone gives nothing for another. Its errors name the id of the key that is needed.
 func (k *Keys) Decrypt(zone, bound string, encrypted []byte) ([]byte, error) {
 	const fixed = 1 + idSize + 1
+	if len(encrypted) > 0 && encrypted[0] == older {
+		return nil, errors.New("an older slipway encrypted it, and this one reads nothing that is not bound to its run")
+	}
 	if len(encrypted) < fixed || encrypted[0] != format || len(encrypted) < fixed+int(encrypted[fixed-1]) {
 		return nil, errors.New("it is damaged, or a newer slipway encrypted it: its header is not known")
 	}

@@ -113,6 +113,11 @@ func TestDamagedContents(t *testing.T) {
 	if _, err := k.Decrypt("rack1", "manifest of lon2", whole); err == nil || !strings.Contains(err.Error(), "in the place of another") {
 		t.Error(err)
 	}
+	older := bytes.Clone(whole)
+	older[0] = 1
+	if _, err := k.Decrypt("rack1", "manifest of lon1", older); err == nil || !strings.Contains(err.Error(), "an older slipway encrypted it") {
+		t.Error(err)
+	}
 	for i := range whole {
 		damaged := bytes.Clone(whole)
 		damaged[i] ^= 1

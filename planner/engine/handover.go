@@ -260,7 +260,7 @@ func (e *Engine) outcome(ctx context.Context, store *journal.Store, run journal.
 	if run.Outcome == "" {
 		return out, errors.New("the journal has no outcome of it")
 	}
-	text, err := store.Blob(ctx, run.ID, encryption.Control, run.Outcome)
+	text, err := store.Blob(ctx, run.ID, journal.UseOutcome, encryption.Control, run.Outcome)
 	if err == nil {
 		out, err = decodeOutcome(text)
 	}
@@ -308,7 +308,7 @@ func (e *Engine) LastHanded(ctx context.Context, siteName, known string) (h *Han
 	if h.Outcome, err = e.outcome(ctx, store, last); err != nil {
 		return nil, fmt.Errorf("run %s ended: %s. Its outcome cannot be read: %w", last.ID, last.Status, err)
 	}
-	text, err := store.Blob(ctx, last.ID, encryption.Control, last.Request)
+	text, err := store.Blob(ctx, last.ID, journal.UseRequest, encryption.Control, last.Request)
 	var r request
 	if err == nil {
 		_, err = decodeWire(text, &r)

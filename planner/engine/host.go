@@ -72,7 +72,7 @@ func (e *Engine) Host(ctx context.Context, siteName, id, saved string, drive Dri
 	addresses := []string{""}
 	text, err := encodeOutcome(out)
 	if err == nil {
-		addresses, err = writer.Put(context.WithoutCancel(ctx), journal.Blob{Zone: encryption.Control, Content: text})
+		addresses, err = writer.Put(context.WithoutCancel(ctx), journal.UseOutcome, journal.Blob{Zone: encryption.Control, Content: text})
 	}
 	if err != nil {
 		r.report, addresses = r.report+fmt.Sprintf("\nThe outcome cannot be recorded: %v", err), []string{""}
@@ -82,7 +82,7 @@ func (e *Engine) Host(ctx context.Context, siteName, id, saved string, drive Dri
 
 // host executes the run.
 func (e *Engine) host(ctx context.Context, r *run, about journal.Run, saved string, drive Drive) (out Outcome) {
-	text, err := r.store.Blob(ctx, about.ID, encryption.Control, about.Request)
+	text, err := r.store.Blob(ctx, about.ID, journal.UseRequest, encryption.Control, about.Request)
 	var asked request
 	if err == nil {
 		asked.Version, err = decodeWire(text, &asked)
@@ -115,7 +115,7 @@ func (r *run) resume(ctx context.Context, saved string) (*resumed, error) {
 	out := &resumed{at: saved, begun: map[string]bool{}}
 	var err error
 	out.saved, err = rollout.LoadSaved(saved, func(address string) ([]byte, error) {
-		return r.store.Blob(ctx, r.id, encryption.Control, address)
+		return r.store.Blob(ctx, r.id, journal.UseSaved, encryption.Control, address)
 	})
 	if err == nil {
 		err = resource.Decode(out.saved[0].Opening, &out.opening)
@@ -141,7 +141,7 @@ func (r *run) handTo(o *rollout.Options, drive Drive, began opening) (m Messages
 		return nil
 	}
 	o.Keep = func(ctx context.Context, content []byte) (string, error) {
-		addresses, err := r.writer.Put(ctx, journal.Blob{Zone: encryption.Control, Content: content})
+		addresses, err := r.writer.Put(ctx, journal.UseSaved, journal.Blob{Zone: encryption.Control, Content: content})
 		if err != nil {
 			return "", err
 		}

@@ -31,7 +31,7 @@ func TestOutcomeWithTheKeyOfAZoneIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addresses, err := w.Put(t.Context(), journal.Blob{Content: []byte(`{"Version": 2, "Status": "deployed"}`)})
+	addresses, err := w.Put(t.Context(), journal.UseOutcome, journal.Blob{Content: []byte(`{"Version": 2, "Status": "deployed"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

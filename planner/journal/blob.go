@@ -18,6 +18,16 @@ type Blob struct {
 	Content []byte
 }
 
+// Use is what the content at an address is for: it is taken for nothing else.
+type Use string
+
+// Uses.
+const (
+	UseRequest Use = "request" // what the run is asked for
+	UseSaved   Use = "saved"   // what another process needs to go on with the run
+	UseOutcome Use = "outcome"
+)
+
 // ErrNoBlob means that a run has no content at an address.
 var ErrNoBlob = errors.New("the run has no such content: it was never there, or `runs prune` deleted it with its run")
 
@@ -27,17 +37,17 @@ const (
 	blobsPrune = 256       // contents that one transaction of Prune deletes
 )
 
-// Put records contents and returns their addresses, which reveal nothing of them (see [encryption.Keys.Address]). Equal
-// contents of a zone have one address and are kept once in a run. They are deleted with their run. With [ErrFenced] the
-// lease is lost. It may be repeated.
-func (w *Writer) Put(ctx context.Context, blobs ...Blob) (addresses []string, err error) {
+// Put records contents for a use and returns their addresses, which reveal nothing of them (see
+// [encryption.Keys.Address]). Equal contents of a zone have one address for a use, and are kept once in a run. They are
+// deleted with their run. With [ErrFenced] the lease is lost. It may be repeated.
+func (w *Writer) Put(ctx context.Context, use Use, blobs ...Blob) (addresses []string, err error) {
 	for len(blobs) > 0 {
 		n, size := 0, 0
 		for n < len(blobs) && (n == 0 || size+len(blobs[n].Content) <= blobsLimit) {
 			size += len(blobs[n].Content)
 			n++
 		}
-		some, err := w.put(ctx, blobs[:n])
+		some, err := w.put(ctx, use, blobs[:n])
 		if err != nil {
 			return nil, w.store.failed(err)
 		}
@@ -47,10 +57,10 @@ func (w *Writer) Put(ctx context.Context, blobs ...Blob) (addresses []string, er
 }
 
 // put is one commit of Put.
-func (w *Writer) put(ctx context.Context, blobs []Blob) (addresses []string, err error) {
+func (w *Writer) put(ctx context.Context, use Use, blobs []Blob) (addresses []string, err error) {
 	contents := make([][]byte, len(blobs))
 	for i, b := range blobs {
-		address, content, err := w.store.encrypt(b)
+		address, content, err := w.store.encrypt(w.run.ID, use, b)
 		if err != nil {
 			return nil, err
 		}
@@ -67,12 +77,12 @@ func (w *Writer) put(ctx context.Context, blobs []Blob) (addresses []string, err
 }
 
 // encrypt returns the address of a content, and the content as the database has it.
-func (s *Store) encrypt(b Blob) (address string, content []byte, err error) {
+func (s *Store) encrypt(run string, use Use, b Blob) (address string, content []byte, err error) {
 	if len(b.Content) > blobLimit {
 		return "", nil, fmt.Errorf("a content of %d bytes is too large: the limit is %d", len(b.Content), blobLimit)
 	}
-	if address, err = s.keys.Address(b.Zone, s.site, b.Content); err == nil {
-		content, err = s.keys.Encrypt(b.Zone, s.bound(address), b.Content)
+	if address, err = s.keys.Address(b.Zone, s.bound(run, string(use)), b.Content); err == nil {
+		content, err = s.keys.Encrypt(b.Zone, s.bound(run, string(use), address), b.Content)
 	}
 	return address, content, err
 }
@@ -102,7 +112,7 @@ func (s *Store) Name(ctx context.Context, run string, contents ...Named) (count 
 		var encrypted []byte
 		var result sql.Result
 		var rows int64
-		if encrypted, err = s.keys.Encrypt(c.Zone, s.bound(c.Name), c.Content); err == nil {
+		if encrypted, err = s.keys.Encrypt(c.Zone, s.bound(run, c.Name), c.Content); err == nil {
 			result, err = tx.ExecContext(ctx, leaving, run, c.Name, encrypted)
 		}
 		if err == nil {
@@ -138,19 +148,20 @@ func (s *Store) Named(ctx context.Context, run, zone string, names ...string) (c
 		if err := rows.Scan(&name, &content); err != nil {
 			return nil, s.failed(err)
 		}
-		if contents[name], err = s.keys.Decrypt(zone, s.bound(name), content); err != nil {
+		if contents[name], err = s.keys.Decrypt(zone, s.bound(run, name), content); err != nil {
 			return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, name, err)
 		}
 	}
 	return contents, s.failed(rows.Err())
 }
 
-// bound is what the content at an address is bound to: it cannot be put in the place of another, or of another site's.
-func (s *Store) bound(address string) string { return "blob " + s.site + " " + address }
+// bound is what a content is bound to: its site, its run or look, and its name, or its use and address. It cannot be
+// put in the place of another.
+func (s *Store) bound(to ...string) string { return "blob " + s.site + " " + strings.Join(to, " ") }
 
-// Blob returns the content for a zone (see [Blob]) at an address of a run. It fails with [ErrNoBlob] when there is
-// none, and with an error that names the key when it is for another zone, or this process cannot decrypt it.
-func (s *Store) Blob(ctx context.Context, run, zone, address string) ([]byte, error) {
+// Blob returns the content for a use and a zone (see [Blob]) at an address of a run. It fails with [ErrNoBlob] when
+// there is none, and with an error that names the key when it is for another zone, or this process cannot decrypt it.
+func (s *Store) Blob(ctx context.Context, run string, use Use, zone, address string) ([]byte, error) {
 	if s.schema < withBlobs {
 		return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, address, ErrNoBlob)
 	}
@@ -163,7 +174,7 @@ func (s *Store) Blob(ctx context.Context, run, zone, address string) ([]byte, er
 	case err != nil:
 		return nil, s.failed(err)
 	}
-	if content, err = s.keys.Decrypt(zone, s.bound(address), content); err != nil {
+	if content, err = s.keys.Decrypt(zone, s.bound(run, string(use), address), content); err != nil {
 		return nil, fmt.Errorf("journal %s: run %s, content %s: %w", s.name, run, address, err)
 	}
 	return content, nil

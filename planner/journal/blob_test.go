@@ -29,7 +29,7 @@ func withKeys(t *testing.T, at Location, text string) Location {
 // put records contents.
 func put(t *testing.T, w *Writer, blobs ...Blob) []string {
 	t.Helper()
-	addresses, err := w.Put(t.Context(), blobs...)
+	addresses, err := w.Put(t.Context(), UseRequest, blobs...)
 	if err != nil || len(addresses) != len(blobs) {
 		t.Fatalf("%d addresses of %d, %v", len(addresses), len(blobs), err)
 	}
@@ -67,14 +67,14 @@ func TestBlobs(t *testing.T) {
 		}
 		defer worker.Close() //nolint:errcheck // read only
 		for i, b := range blobs {
-			if got, err := s.Blob(t.Context(), "run-1", b.Zone, addresses[i]); err != nil || !bytes.Equal(got, b.Content) {
+			if got, err := s.Blob(t.Context(), "run-1", UseRequest, b.Zone, addresses[i]); err != nil || !bytes.Equal(got, b.Content) {
 				t.Errorf("content %d: %d bytes, %v", i, len(got), err)
 			}
-			if got, err := s.Blob(t.Context(), "run-1", "rack3", addresses[i]); err == nil ||
+			if got, err := s.Blob(t.Context(), "run-1", UseRequest, "rack3", addresses[i]); err == nil ||
 				!strings.Contains(err.Error(), `and must be with that of the zone "rack3"`) {
 				t.Errorf("content %d is taken for another zone: %q, %v", i, got, err)
 			}
-			got, err := worker.Blob(t.Context(), "run-1", b.Zone, addresses[i])
+			got, err := worker.Blob(t.Context(), "run-1", UseRequest, b.Zone, addresses[i])
 			if b.Zone != "rack1" {
 				if err == nil || !strings.Contains(err.Error(), `the keys here are those of the zones "rack1".`) {
 					t.Errorf("content %d: %q, %v", i, got, err)
@@ -83,7 +83,7 @@ func TestBlobs(t *testing.T) {
 				t.Errorf("content %d: %d bytes, %v", i, len(got), err)
 			}
 		}
-		if _, err := s.Blob(t.Context(), "run-2", "rack1", addresses[0]); !errors.Is(err, ErrNoBlob) {
+		if _, err := s.Blob(t.Context(), "run-2", UseRequest, "rack1", addresses[0]); !errors.Is(err, ErrNoBlob) {
 			t.Error(err)
 		}
 		finish(t, w)
@@ -94,7 +94,7 @@ func TestBlobs(t *testing.T) {
 func TestBlobsWithoutTheirKey(t *testing.T) {
 	conform(t, func(t *testing.T, at Location) {
 		w := start(t, openSite(t, at), "run-1")
-		if _, err := w.Put(t.Context(), Blob{Content: []byte("x")}); err == nil ||
+		if _, err := w.Put(t.Context(), UseRequest, Blob{Content: []byte("x")}); err == nil ||
 			!strings.Contains(err.Error(), encryption.Remedy) {
 			t.Error(err)
 		}
@@ -103,7 +103,7 @@ func TestBlobsWithoutTheirKey(t *testing.T) {
 		address := put(t, w, Blob{Content: []byte("x")})[0]
 		finish(t, w)
 		for _, keys := range []string{"", encryption.New()} {
-			_, err := openSite(t, withKeys(t, at, keys)).Blob(t.Context(), "run-2", "", address)
+			_, err := openSite(t, withKeys(t, at, keys)).Blob(t.Context(), "run-2", UseRequest, "", address)
 			if err == nil || !strings.Contains(err.Error(), "it is encrypted with the key") ||
 				!strings.Contains(err.Error(), encryption.Remedy) {
 				t.Error(err)
@@ -124,12 +124,12 @@ func TestBlobsStayInTheirPlace(t *testing.T) {
 			WHERE address = $2`, addresses[1], addresses[0]); err != nil {
 			t.Fatal(err)
 		}
-		if content, err := s.Blob(t.Context(), "run-1", "rack1", addresses[0]); err == nil ||
+		if content, err := s.Blob(t.Context(), "run-1", UseRequest, "rack1", addresses[0]); err == nil ||
 			!strings.Contains(err.Error(), "in the place of another") {
 			t.Errorf("%q, %v", content, err)
 		}
 		s.site = "par1" // as if the row were in the journal of that site
-		if content, err := s.Blob(t.Context(), "run-1", "rack1", addresses[1]); err == nil {
+		if content, err := s.Blob(t.Context(), "run-1", UseRequest, "rack1", addresses[1]); err == nil {
 			t.Errorf("%q", content)
 		}
 	})
@@ -143,7 +143,7 @@ func TestBlobsAreFenced(t *testing.T) {
 		if _, err := s.Unlock(t.Context(), "lon1", true, 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Put(t.Context(), Blob{Content: []byte("x")}); !errors.Is(err, ErrFenced) {
+		if _, err := w.Put(t.Context(), UseRequest, Blob{Content: []byte("x")}); !errors.Is(err, ErrFenced) {
 			t.Error(err)
 		}
 		if err := w.Finish(t.Context(), "failed", ""); !errors.Is(err, ErrFenced) {
@@ -172,10 +172,10 @@ func TestBlobsArePruned(t *testing.T) {
 		if n, err := s.Prune(t.Context(), 0); err != nil || n != 1 {
 			t.Errorf("%d runs, %v", n, err)
 		}
-		if _, err := s.Blob(t.Context(), "old", "", address); !errors.Is(err, ErrNoBlob) {
+		if _, err := s.Blob(t.Context(), "old", UseRequest, "", address); !errors.Is(err, ErrNoBlob) {
 			t.Error(err)
 		}
-		if _, err := s.Blob(t.Context(), "new", "", address); err != nil {
+		if _, err := s.Blob(t.Context(), "new", UseRequest, "", address); err != nil {
 			t.Error(err)
 		}
 		finish(t, w)
@@ -229,6 +229,52 @@ func TestSecretsInNoDatabase(t *testing.T) {
 		for _, absent := range []string{secret, key} {
 			if form := encryptiontest.Form(dump, absent); form != "" {
 				t.Errorf("the dump has a secret (%s)", form)
+			}
+		}
+	})
+}
+
+// TestContentsAreBoundToTheirRun checks that what one run left cannot be put in the place of what another run of the
+// site has, by who writes to the database: neither under its address or name, nor as what another content is for.
+func TestContentsAreBoundToTheirRun(t *testing.T) {
+	conform(t, func(t *testing.T, at Location) {
+		s := openSite(t, withKeys(t, at, encryption.New()))
+		run := func(id string) (address string) {
+			w := start(t, s, id)
+			defer finish(t, w)
+			if _, err := s.Name(t.Context(), id, Named{"begun 1", Blob{"rack1", []byte("in " + id)}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.PutFile(t.Context(), id, "rack1", "5f", strings.NewReader("in "+id)); err != nil {
+				t.Fatal(err)
+			}
+			return put(t, w, Blob{encryption.Control, []byte("of " + id)})[0]
+		}
+		address := run("run-1")
+		run("run-2")
+		read := map[string]func(run string) (any, error){
+			"a content": func(run string) (any, error) {
+				return s.Blob(t.Context(), run, UseRequest, encryption.Control, address)
+			},
+			"a name": func(run string) (any, error) { return s.Named(t.Context(), run, "rack1", "begun 1") },
+			"a file": func(run string) (any, error) { return s.FilePart(t.Context(), run, "rack1", "5f", 0) },
+		}
+		for what, of := range read {
+			if _, err := of("run-1"); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if _, err := s.Blob(t.Context(), "run-1", UseOutcome, encryption.Control, address); err == nil {
+			t.Error("what a run is asked for is taken for its outcome")
+		}
+		for _, statement := range []string{"DELETE FROM blobs WHERE run = 'run-2'", "UPDATE blobs SET run = 'run-2'"} {
+			if _, err := s.db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for what, of := range read {
+			if got, err := of("run-2"); err == nil || !strings.Contains(err.Error(), "was put in the place of another") {
+				t.Errorf("%s of another run is read as %q, %v", what, got, err)
 			}
 		}
 	})

@@ -78,7 +78,7 @@ func (s *Store) look(ctx context.Context, column, id, zone string) (content []by
 	case err != nil:
 		return nil, s.failed(err)
 	}
-	if content, err = s.keys.Decrypt(zone, s.bound(column+" "+id), content); err != nil {
+	if content, err = s.keys.Decrypt(zone, s.bound(column, id), content); err != nil {
 		return nil, fmt.Errorf("journal %s: %s of the look %s: %w", s.name, column, id, err)
 	}
 	return content, nil
@@ -94,5 +94,5 @@ func (s *Store) encryptLook(column, id string, b Blob) ([]byte, error) {
 		return nil, fmt.Errorf("journal %s: %s of the look %s: %d bytes are too many: the limit is %d", s.name, column, id,
 			len(b.Content), blobLimit)
 	}
-	return s.keys.Encrypt(b.Zone, s.bound(column+" "+id), b.Content)
+	return s.keys.Encrypt(b.Zone, s.bound(column, id), b.Content)
 }

@@ -37,7 +37,7 @@ func (s *Store) Hand(ctx context.Context, run Run, request []byte) error {
 	run, err := run.here()
 	var encrypted []byte
 	if err == nil {
-		run.Request, encrypted, err = s.encrypt(Blob{encryption.Control, request})
+		run.Request, encrypted, err = s.encrypt(run.ID, UseRequest, Blob{encryption.Control, request})
 	}
 	if err != nil {
 		return err

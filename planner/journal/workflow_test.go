@@ -34,7 +34,7 @@ func TestLeaseOfWorkflow(t *testing.T) {
 		if err != nil || got.Status != Running || got.Workflow != handed.Workflow || got.Desired != "d" {
 			t.Errorf("the run is %+v, error %v", got, err)
 		}
-		if text, err := other.Blob(t.Context(), "run-1", encryption.Control, got.Request); string(text) != "what is asked for" {
+		if text, err := other.Blob(t.Context(), "run-1", UseRequest, encryption.Control, got.Request); string(text) != "what is asked for" {
 			t.Errorf("the request is %q, error %v", text, err)
 		}
 		// What processes of the run write for each other has a name, and the first one counts.

@@ -123,15 +123,7 @@ func Converge(ctx workflow.Context, in convergeInput) (result []byte, err error)
 	} else {
 		err = workflow.ExecuteActivity(ctx, zone.Sessions, in).Get(ctx, nil)
 	}
-	var said *temporal.ApplicationError
-	var panicked *temporal.PanicError
-	switch { // as it came, an error stays encrypted with the key of the zone, which is not taken from a workflow
-	case errors.As(err, &said):
-		err = temporal.NewNonRetryableApplicationError(said.Message(), said.Type(), nil)
-	case errors.As(err, &panicked):
-		err = temporal.NewNonRetryableApplicationError(cause(err).Error(), "panic", nil)
-	}
-	return result, err
+	return result, ofActivity(err)
 }
 
 // lane is the sessions of a run for the workers of a zone, in the process that hosts the run.

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"errors"
 	"fmt"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -17,7 +18,7 @@ import (
 // workflows, activities, task queues and signals. What a worker of a zone is asked and answers has the key of its zone,
 // all else that of [encryption.Control], which no worker of a zone has.
 func Encrypt(o *client.Options, keys *encryption.Keys) {
-	o.DataConverter = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), codec{keys, encryption.Control})
+	o.DataConverter = converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), newCodec(keys))
 	o.FailureConverter = failuresOf(o.DataConverter)
 }
 
@@ -37,10 +38,16 @@ func (f failures) WithSerializationContext(of converter.SerializationContext) co
 	return failuresOf(converter.WithDataConverterSerializationContext(f.payloads, of))
 }
 
-// codec encrypts and decrypts payloads with the key of a zone, or of [encryption.Control].
+// codec encrypts and decrypts payloads with the key of a zone, or of [encryption.Control]. Each is bound to its
+// workflow, or to what an activity of its workflow is asked and answers: in the place of another one it is not read.
 type codec struct {
-	keys *encryption.Keys
-	zone string
+	keys        *encryption.Keys
+	zone, bound string
+}
+
+// newCodec returns a codec of what belongs to no workflow.
+func newCodec(keys *encryption.Keys) codec {
+	return codec{keys, encryption.Control, "payload of Temporal"}
 }
 
 var (
@@ -52,19 +59,21 @@ var (
 // WithSerializationContext returns the codec of what an activity is asked and answers, or of a workflow. It implements
 // [converter.PayloadCodecWithSerializationContext].
 func (c codec) WithSerializationContext(of converter.SerializationContext) converter.PayloadCodec {
-	c.zone = encryption.Control
-	if a, is := of.(converter.ActivitySerializationContext); is {
-		if zone, is := zoneOf(a.TaskQueue); is {
+	c = newCodec(c.keys)
+	switch of := of.(type) {
+	case converter.WorkflowSerializationContext:
+		c.bound += ", workflow " + of.WorkflowID
+	case converter.ActivitySerializationContext:
+		c.bound += ", activity " + of.ActivityType + " of the workflow " + of.WorkflowID
+		if zone, is := zoneOf(of.TaskQueue); is {
 			c.zone = zone
 		}
 	}
 	return c
 }
 
-const (
-	encrypted = "binary/encrypted" // the encoding of payloads that a codec encrypted
-	bound     = "payload of Temporal"
-)
+// encrypted is the encoding of payloads that a codec encrypted.
+const encrypted = "binary/encrypted"
 
 // Encode encrypts payloads with their metadata.
 func (c codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
@@ -72,7 +81,7 @@ func (c codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error)
 	for i, p := range payloads {
 		text, err := proto.Marshal(p)
 		if err == nil {
-			text, err = c.keys.Encrypt(c.zone, bound, text)
+			text, err = c.keys.Encrypt(c.zone, c.bound, text)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("payload of Temporal: %w", err)
@@ -83,7 +92,8 @@ func (c codec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error)
 }
 
 // Decode decrypts what Encode encrypted. Every other payload is an error, also one with the key of another zone: nobody
-// but a process with the key may give orders to a worker, and a worker of a zone gives none to who hosts runs.
+// but a process with the key may give orders to a worker, and a worker of a zone gives none to who hosts runs. Nor is
+// one of another workflow or activity: who writes to the server's database makes no orders of what others were asked.
 func (c codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(payloads))
 	for i, p := range payloads {
@@ -91,7 +101,7 @@ func (c codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error)
 			return nil, fmt.Errorf("payload of Temporal: it is not encrypted (encoding %q): a process without the key sent it",
 				encoding)
 		}
-		text, err := c.keys.Decrypt(c.zone, bound, p.GetData())
+		text, err := c.keys.Decrypt(c.zone, c.bound, p.GetData())
 		if err != nil {
 			return nil, fmt.Errorf("payload of Temporal: %w", err)
 		}
@@ -101,4 +111,18 @@ func (c codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error)
 		}
 	}
 	return out, nil
+}
+
+// ofActivity returns the error of an activity as one of its workflow. As it came it stays encrypted as what the
+// activity answered, and as that of a workflow it is not read.
+func ofActivity(err error) error {
+	var said *temporal.ApplicationError
+	var panicked *temporal.PanicError
+	switch {
+	case errors.As(err, &said):
+		return temporal.NewNonRetryableApplicationError(said.Message(), said.Type(), nil)
+	case errors.As(err, &panicked):
+		return temporal.NewNonRetryableApplicationError(cause(err).Error(), "panic", nil)
+	}
+	return err
 }

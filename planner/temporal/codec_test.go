@@ -20,6 +20,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/encryption/encryptiontest"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/temporal/temporaltest"
 )
 
@@ -186,13 +187,8 @@ func TestPayloadsOfZones(t *testing.T) {
 	hosts := map[string]converter.SerializationContext{"workflows": at(settings.control()),
 		"a host": at(settings.queue("host", "0199")), "all workers": at(settings.here())}
 	for what, context := range hosts {
-		p, err := converter.WithDataConverterSerializationContext(encrypting(site).DataConverter, context).ToPayload("id-1")
-		var got string
-		if err == nil {
-			err = encrypting(site).DataConverter.FromPayload(p, &got)
-		}
-		if err != nil || got != "id-1" {
-			t.Errorf("a payload of %s: %q, %v", what, got, err)
+		if got := newCodec(site).WithSerializationContext(context).(codec).zone; got != encryption.Control {
+			t.Errorf("payloads of %s have the key of %q", what, got)
 		}
 	}
 	for from, context := range contexts {
@@ -216,6 +212,79 @@ func TestPayloadsOfZones(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestPayloadsAreBound checks that a payload, and the text of an error, are read only in the workflow, and as what an
+// activity is asked or answers, for which they were written: whoever writes to the database of the server moves none
+// into another run, batch or look with the same key.
+func TestPayloadsAreBound(t *testing.T) {
+	settings := Settings{Keys: newKeys(t, encryption.New())}
+	o := encrypting(settings.Keys)
+	workflow := func(id string) converter.SerializationContext {
+		return converter.WorkflowSerializationContext{Namespace: "default", WorkflowID: id}
+	}
+	activity := func(queue, name, id string) converter.SerializationContext {
+		return converter.ActivitySerializationContext{WorkflowID: id, ActivityType: name, TaskQueue: queue}
+	}
+	rack1 := settings.zones("rack1")[0]
+	contexts := map[string]converter.SerializationContext{
+		"a run":                workflow("slipway/lon1/1"),
+		"another run":          workflow("slipway/lon1/2"),
+		"another site":         workflow("slipway/lon2/1"),
+		"a step":               activity("host", "Step", "slipway/lon1/1"),
+		"a program":            activity("host", "Program", "slipway/lon1/1"),
+		"a step elsewhere":     activity("host", "Step", "slipway/lon1/2"),
+		"a batch":              activity(rack1, "Sessions", "slipway/lon1/1/batch/1"),
+		"another batch":        activity(rack1, "Sessions", "slipway/lon1/1/batch/2"),
+		"a look":               activity(rack1, "Look", "slipway/lon1/look/1"),
+		"another look":         activity(rack1, "Look", "slipway/lon1/look/2"),
+		"a workflow of a look": workflow("slipway/lon1/look/1"),
+	}
+	for from, context := range contexts {
+		payload, err := converter.WithDataConverterSerializationContext(o.DataConverter, context).ToPayload("id-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		failure := converter.WithFailureConverterSerializationContext(o.FailureConverter, context).ErrorToFailure(errors.New("id-1"))
+		for as, context := range contexts {
+			var got string
+			err := converter.WithDataConverterSerializationContext(o.DataConverter, context).FromPayload(payload, &got)
+			text := converter.WithFailureConverterSerializationContext(o.FailureConverter, context).
+				FailureToError(proto.CloneOf(failure)).Error()
+			if (as == from) != (err == nil && got == "id-1") || (as == from) != strings.Contains(text, "id-1") {
+				t.Errorf("what is of %s, read as %s: %q, %v, %s", from, as, got, err, text)
+			}
+		}
+	}
+}
+
+// TestErrorOfARun checks on a real server that who waits for a run gets the text with which an activity ended it.
+func TestErrorOfARun(t *testing.T) {
+	s := temporaltest.Start(t)
+	settings := Settings{Address: s.Address, Keys: newKeys(t, encryption.New()), Named: func(setting string) string { return setting }}
+	c, err := NewClient(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := worker.New(c.client, settings.control(), worker.Options{})
+	w.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: RunName})
+	w.RegisterActivityWithOptions(func(context.Context, opening) (opened, error) {
+		return opened{}, temporal.NewNonRetryableApplicationError("the journal is of another site", "open", nil)
+	}, activity.RegisterOptions{Name: "Open"})
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	run := journal.Run{ID: "1", Site: "lon1", Workflow: c.Workflow("lon1", "1")}
+	if err := c.Begin(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_ = c.client.GetWorkflow(ctx, run.Workflow, "").Get(ctx, nil) // Ended returns how it ended
+	if err := c.Ended(ctx, run); err == nil || !strings.Contains(err.Error(), "the journal is of another site") {
+		t.Errorf("the run ended: %v", err)
 	}
 }
 

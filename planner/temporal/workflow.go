@@ -26,7 +26,7 @@ import (
 
 // Version is that of the workflows, and part of their names. It rises when equal events give other commands than
 // before: a run that an older version started ends with that version.
-const Version = 6
+const Version = 7
 
 // The names of the workflows and of their signals.
 var (
@@ -87,7 +87,8 @@ type driving struct {
 }
 
 // Run is the workflow of a run.
-func Run(ctx workflow.Context, in Input) error {
+func Run(ctx workflow.Context, in Input) (err error) {
+	defer func() { err = ofActivity(err) }()
 	d := &driving{in: in, selector: workflow.NewSelector(ctx)}
 	options := workflow.ActivityOptions{StartToCloseTimeout: time.Hour, HeartbeatTimeout: heartbeatLimit,
 		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second}}

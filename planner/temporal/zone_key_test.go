@@ -63,9 +63,9 @@ func TestAWorkerWithTheKeyOfItsZoneAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
 			env := suite.NewTestWorkflowEnvironment()
-			c := codec{keys, encryption.Control}
+			c := newCodec(keys)
 			payloads := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(),
-				apart{c, codec{ofZone(t, keys, tt.zone), encryption.Control}})
+				apart{c, newCodec(ofZone(t, keys, tt.zone))})
 			env.SetDataConverter(payloads)
 			env.SetFailureConverter(failuresOf(payloads))
 			env.RegisterWorkflow(Converge)

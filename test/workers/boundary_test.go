@@ -18,14 +18,15 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
 	"github.com/slipway/terraform-provider-slipway/planner/encryption/encryptiontest"
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
 // left is what a run left encrypted in the journal, or on the Temporal server.
 type left struct {
-	kind    string // what it is, such as slot, or the type of an event
-	bound   string
+	kind    string   // what it is, such as slot, or the type of an event
+	bound   []string // what it may be bound to, as who reads it knows
 	content []byte
 }
 
@@ -40,7 +41,7 @@ func (c *cluster) leftOf() (all []left) {
 		c.t.Fatal(err)
 	}
 	defer db.Close() //nolint:errcheck // it was only read
-	rows, err := db.QueryContext(c.t.Context(), strings.ReplaceAll(`SELECT address, content, CASE
+	rows, err := db.QueryContext(c.t.Context(), strings.ReplaceAll(`SELECT run, address, content, CASE
 		WHEN EXISTS (SELECT 1 FROM SITE.runs WHERE request = address) THEN 'request'
 		WHEN EXISTS (SELECT 1 FROM SITE.runs WHERE outcome = address) THEN 'outcome'
 		WHEN address LIKE '% %' THEN split_part(address, ' ', 1) ELSE 'address' END FROM SITE.blobs`, "SITE", "slipway_"+c.site.Name))
@@ -49,18 +50,31 @@ func (c *cluster) leftOf() (all []left) {
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err returns the error
 	for rows.Next() {
-		var address, kind string
+		var run, address, kind string
 		var content []byte
-		if err := rows.Scan(&address, &content, &kind); err != nil {
+		if err := rows.Scan(&run, &address, &content, &kind); err != nil {
 			c.t.Fatal(err)
 		}
-		all = append(all, left{"journal: " + kind, "blob " + c.site.Name + " " + address, content})
+		bound := []string{"blob " + c.site.Name + " " + run + " " + address}
+		for _, use := range []journal.Use{journal.UseRequest, journal.UseSaved, journal.UseOutcome} {
+			bound = append(bound, fmt.Sprintf("blob %s %s %s %s", c.site.Name, run, use, address))
+		}
+		all = append(all, left{"journal: " + kind, bound, content})
 	}
 	if err := rows.Err(); err != nil {
 		c.t.Fatal(err)
 	}
 	server := c.server.Client(c.t, client.Options{})
-	for _, w := range c.histories() {
+	histories := c.histories()
+	var workflows []string // of one, and of its children
+	for _, w := range histories {
+		workflows = append(workflows, "payload of Temporal, workflow "+w.GetExecution().GetWorkflowId())
+	}
+	for _, w := range histories {
+		bound := slices.Clone(workflows)
+		for _, name := range []string{"Open", "Program", "Step", "Sessions", "Watch", "Close", "Look"} {
+			bound = append(bound, "payload of Temporal, activity "+name+" of the workflow "+w.GetExecution().GetWorkflowId())
+		}
 		for i := server.GetWorkflowHistory(c.t.Context(), w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId(), false,
 			enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); i.HasNext(); {
 			e, err := i.Next()
@@ -68,7 +82,7 @@ func (c *cluster) leftOf() (all []left) {
 				err = visit.VisitPayloads(c.t.Context(), e, visit.VisitPayloadsOptions{SkipSearchAttributes: true,
 					Visitor: func(_ *visit.VisitPayloadsContext, payloads []*common.Payload) ([]*common.Payload, error) {
 						for _, p := range payloads {
-							all = append(all, left{"Temporal: " + e.GetEventType().String(), "payload of Temporal", p.GetData()})
+							all = append(all, left{"Temporal: " + e.GetEventType().String(), bound, p.GetData()})
 						}
 						return payloads, nil
 					}})
@@ -90,9 +104,12 @@ func (c *cluster) open(text string, all []left) (contents [][]byte, kinds []stri
 	}
 	found := map[string]int{}
 	for _, l := range all {
-		if content, err := keys.Decrypt(l.zone(), l.bound, l.content); err == nil {
-			contents = append(contents, content)
-			found[l.kind]++
+		for _, bound := range l.bound {
+			if content, err := keys.Decrypt(l.zone(), bound, l.content); err == nil {
+				contents = append(contents, content)
+				found[l.kind]++
+				break
+			}
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(found)) {

@@ -179,7 +179,7 @@ func TestOtherWireVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := store.Blob(t.Context(), last.ID, encryption.Control, last.Request)
+	text, err := store.Blob(t.Context(), last.ID, journal.UseRequest, encryption.Control, last.Request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestOtherWireVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Kept has another type there
-		addresses, err := w.Put(t.Context(), journal.Blob{Zone: encryption.Control,
+		addresses, err := w.Put(t.Context(), journal.UseOutcome, journal.Blob{Zone: encryption.Control,
 			Content: fmt.Appendf(nil, `{"Kept":[],"Version":%d}`, version)})
 		if err == nil {
 			err = w.FinishWith(t.Context(), "succeeded", "", addresses[0])
