@@ -72,7 +72,8 @@ func (e *Engine) Host(ctx context.Context, siteName, id, saved string, drive Dri
 	addresses := []string{""}
 	text, err := encodeOutcome(out)
 	if err == nil {
-		addresses, err = writer.Put(context.WithoutCancel(ctx), journal.UseOutcome, journal.Blob{Zone: encryption.Control, Content: text})
+		addresses, err = writer.Put(context.WithoutCancel(ctx), journal.UseOutcome,
+			journal.Blob{Zone: encryption.Control, Content: text})
 	}
 	if err != nil {
 		r.report, addresses = r.report+fmt.Sprintf("\nThe outcome cannot be recorded: %v", err), []string{""}

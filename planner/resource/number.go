@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"reflect"
+	"strings"
 )
 
 // exactFloat bounds the whole numbers that a float64 distinguishes from their neighbours.
@@ -150,11 +152,16 @@ func plain(value any, nulls Nulls, number func(json.Number) (any, error)) (any, 
 	return value, nil
 }
 
-// Decode reads JSON that another process of slipway wrote. Numbers in values of the type any get their one form.
+// Decode reads JSON that another process of slipway wrote. Numbers in values of the type any get their one form. A
+// field that into does not have is an error that names it: left out, what a newer version asks for would not be done.
 func Decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
+	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
+		if field, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+			return fmt.Errorf("unknown field %s", field)
+		}
 		return err
 	}
 	PlainNumbersIn(into)

@@ -68,7 +68,7 @@ func (in convergeInput) begin(ctx context.Context, store *journal.Store, session
 	}
 	found, err := store.Named(ctx, in.Run, in.Zone, begunName(session))
 	if err == nil {
-		err = resource.Decode(found[begunName(session)], &begun)
+		err = decode(found[begunName(session)], &begun)
 	}
 	return begun, err
 }
@@ -337,7 +337,7 @@ func (l *lane) step(ctx context.Context) (came bool, err error) {
 		var by inBatch
 		if text, begun := found[begunName(s.session)]; !begun {
 			l.end(s, answer{err: s.in.err, notBegun: true})
-		} else if err := resource.Decode(text, &by); err != nil || by == s.at {
+		} else if err := decode(text, &by); err != nil || by == s.at {
 			l.end(s, answer{err: s.in.err})
 		} else {
 			l.follow(ctx, s, by)
@@ -349,7 +349,7 @@ func (l *lane) step(ctx context.Context) (came bool, err error) {
 // take takes the result of a session.
 func (l *lane) take(ctx context.Context, s *sent, text []byte) {
 	var r slotResult
-	switch err := resource.Decode(text, &r); {
+	switch err := decode(text, &r); {
 	case err != nil:
 		l.end(s, answer{err: fmt.Errorf("the result of the session cannot be read: %w", err)})
 	case r.Begun != nil && *r.Begun != s.at:
@@ -400,7 +400,7 @@ func (l *lane) send(ctx context.Context, queued []*sent) error {
 		var at inBatch
 		if text, there := begun[names[i]]; there {
 			l.queued = slices.DeleteFunc(l.queued, func(q *sent) bool { return q == s })
-			if err := resource.Decode(text, &at); err != nil {
+			if err := decode(text, &at); err != nil {
 				s.answer <- answer{err: err}
 				continue
 			}

@@ -59,7 +59,7 @@ func TestSessionsGetFilesFromTheJournal(t *testing.T) {
 	in := convergeInput{Site: "lon1", Run: "r1", Batch: "b1", Zone: "rack1", Queue: "zone", ZoneWait: time.Minute,
 		LostAfter: time.Minute}
 	node := site.Node{Name: "a", Zone: "rack1", Connection: site.Connection{Transport: "local", Root: root}}
-	for i, r := range []slot{{"s1", convergeRequest{node, m}}, {}} {
+	for i, r := range []slot{{"s1", convergeRequest{Node: node, Manifest: m}}, {}} {
 		if _, err := in.name(t.Context(), store, inBatch{"b1", i}.slot(), r); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // A look is a session with a node outside of a run, such as that of a refresh. Its workflow has the one activity Look.
@@ -54,7 +53,7 @@ func (e *Remote) look(ctx context.Context, in convergeInput, r convergeRequest) 
 	}
 	if text, err = e.seen(ctx, in, store); err == nil {
 		a.result = &convergeResult{}
-		err = resource.Decode(text, a.result)
+		err = decode(text, a.result)
 	}
 	if err != nil {
 		a = answer{err: e.server.untaken(ctx, in, err), notBegun: notBegun(err)}
@@ -135,10 +134,10 @@ func (z *Zone) Look(ctx context.Context, in convergeInput) ([]byte, error) {
 		}
 	}
 	var r convergeRequest
-	if err := resource.Decode(text, &r); err != nil {
-		return nil, temporal.NewNonRetryableApplicationError("the session "+err.Error(), "request", err)
+	if err := decode(text, &r); err != nil {
+		return nil, temporal.NewNonRetryableApplicationError("the session cannot be read: "+err.Error(), "request", err)
 	}
-	if text, err = json.Marshal(r.converge(look, executing)); err != nil || store == nil {
+	if text, err = json.Marshal(r.converge(look, z.build, executing)); err != nil || store == nil {
 		return text, err
 	}
 	calls := context.WithoutCancel(ctx)

@@ -32,6 +32,7 @@ const lostLimit = 2 * heartbeatLimit
 
 // convergeInput is the input of a batch, or of a look at a node outside of a run.
 type convergeInput struct {
+	Build string // version of slipway that asks
 	Site  string
 	Run   string // empty: a look
 	Batch string // its id, or that of the look
@@ -60,12 +61,14 @@ func patiently(ctx context.Context, try func() error) error {
 
 // convergeRequest is what a worker of a zone does, encrypted in the journal.
 type convergeRequest struct {
+	Build    string    // version of slipway that asks
 	Node     site.Node // without secrets of its connection
 	Manifest converge.Manifest
 }
 
 // convergeResult is what came of it, likewise.
 type convergeResult struct {
+	Build   string // version of slipway of the worker
 	Results []converge.Result
 	Summary converge.Summary
 	Err     *rollout.SavedError
@@ -153,14 +156,15 @@ func (e *Remote) lane(ctx context.Context, in convergeInput) (*lane, error) {
 func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manifest,
 	each func(converge.Result)) (converge.Summary, error) {
 	node, settings := engine.WithoutCredentials([]site.Node{node})[0], e.server.settings
-	in := convergeInput{Site: m.Site, Run: m.Run, Zone: node.Zone, Queue: settings.zones(node.Zone)[0],
+	in := convergeInput{Build: settings.Build, Site: m.Site, Run: m.Run, Zone: node.Zone,
+		Queue:     settings.zones(node.Zone)[0],
 		ZoneWait:  cmp.Or(settings.ZoneWait, DefaultZoneWait),
 		LostAfter: cmp.Or(settings.LostAfter, DefaultLostAfter)}
 	session := m.Session // who hosts the run now finds what who hosted it before started
 	if session == "" {
 		session = uuid.NewString()
 	}
-	request := convergeRequest{node, m}
+	request := convergeRequest{settings.Build, node, m}
 	a := e.try(ctx, in, session, request)
 	for start := time.Now(); a.again() && ctx.Err() == nil && time.Since(start) < in.ZoneWait; {
 		select {

@@ -102,7 +102,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		hosting = append(hosting, host)
 	}
 	options.DisableWorkflowWorker = true
-	w.Zone.client, w.Zone.places = c, make(chan struct{}, w.Sessions)
+	w.Zone.build, w.Zone.client, w.Zone.places = w.Settings.Build, c, make(chan struct{}, w.Sessions)
 	for _, zone := range w.Zones {
 		for _, queue := range w.Settings.zones(zone) {
 			part := worker.New(c, queue, options)

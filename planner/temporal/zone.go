@@ -29,6 +29,7 @@ type Zone struct {
 	mu   sync.Mutex
 	runs map[string]*executing
 
+	build  string // version of slipway
 	client client.Client
 	places chan struct{} // of sessions at once
 
@@ -115,8 +116,9 @@ func (z *Zone) close() {
 	}
 }
 
-// converge runs a session.
-func (r convergeRequest) converge(ctx context.Context, executor rollout.Executor) (out convergeResult) {
+// converge runs a session with a worker of a version.
+func (r convergeRequest) converge(ctx context.Context, build string, executor rollout.Executor) (out convergeResult) {
+	out.Build = build
 	var err error
 	out.Summary, err = executor.Converge(ctx, r.Node, r.Manifest, func(result converge.Result) {
 		if result.Status != converge.Printing { // what comes at the end of the session has it
@@ -271,8 +273,8 @@ func (s *serving) look(ctx context.Context) (came bool, err error) {
 			break
 		}
 		var r slot
-		if err := resource.Decode(text, &r); err != nil {
-			return came, fmt.Errorf("the session %w", err)
+		if err := decode(text, &r); err != nil {
+			return came, fmt.Errorf("the session cannot be read: %w", err)
 		}
 		if s.closed = r.Session == ""; s.closed {
 			break
@@ -298,7 +300,7 @@ func (s *serving) run(ctx context.Context, at inBatch, r slot, read time.Time) e
 		out.Begun = &begun
 	default:
 		r.Request.Manifest.Contents = s.files
-		result := r.Request.converge(ctx, s.executing)
+		result := r.Request.converge(ctx, s.zone.build, s.executing)
 		out.Result = &result
 	}
 	if leave != nil {

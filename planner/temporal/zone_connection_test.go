@@ -22,7 +22,7 @@ func TestErrorsOfWhatAWorkerHasNameIt(t *testing.T) {
 	defer func() { _ = executor.Close() }()
 	node := site.Node{Name: "a", Address: "127.0.0.1", Connection: site.Connection{User: "root", PrivateKeyFile: "/x/nokey",
 		HostKeyPolicy: "accept-new", KnownHostsFile: filepath.Join(t.TempDir(), "known")}}
-	failed := convergeRequest{Node: node}.converge(t.Context(), executor).Err.Err()
+	failed := convergeRequest{Node: node}.converge(t.Context(), "", executor).Err.Err()
 	want := "/x/nokey: cannot be read: no such file or directory (on the host " + host + " of the worker)"
 	if failed == nil || !strings.Contains(failed.Error(), want) {
 		t.Errorf("no %q in: %v", want, failed)
