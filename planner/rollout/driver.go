@@ -83,7 +83,7 @@ func (d *driver) reset() {
 	d.removed, d.actionsKnown = map[string]TearDownNode{}, map[string]bool{}
 	d.callFailed = map[string]bool{}
 	d.report = Report{
-		Site: d.site, Run: d.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]DepartedReport{},
+		Site: d.site, Run: d.RunID, Nodes: map[string]NodeReport{}, Departed: map[string]TearDownNode{},
 		Callbacks: map[string]string{}, Values: Values{},
 	}
 }

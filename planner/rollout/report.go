@@ -46,11 +46,11 @@ type Report struct {
 	Groups []GroupReport // in processing order
 	// BudgetSpent says that more nodes failed than the failure budget allows, so that nothing new was started.
 	BudgetSpent bool
-	Awaits      string                    // what groups wait for that are held; empty: none is
-	Nodes       map[string]NodeReport     // every node that is in a group
-	Departed    map[string]DepartedReport // every node that the plan tears down
-	Outside     []PhaseReport             // the phases outside of groups that were started, in their order
-	Warnings    []string                  // what a person should know though it failed no group
+	Awaits      string                  // what groups wait for that are held; empty: none is
+	Nodes       map[string]NodeReport   // every node that is in a group
+	Departed    map[string]TearDownNode // every node that the plan tears down
+	Outside     []PhaseReport           // the phases outside of groups that were started, in their order
+	Warnings    []string                // what a person should know though it failed no group
 	// Callbacks are the callbacks that were started: task name -> digest of the task, so that the next plan knows which
 	// ran. The digest is empty when the callback failed or was given up, on any of its nodes.
 	Callbacks map[string]string
@@ -219,14 +219,6 @@ func short(message string) string {
 		return string(r)
 	}
 	return string(r[:most-1]) + "…"
-}
-
-// DepartedReport is what became of a node that left the site.
-type DepartedReport struct {
-	Status  Removal
-	Message string // why it is not torn down, or what stays though it is
-	Undone  []resource.ID
-	Node    string // of one that is kept: whose machine it is
 }
 
 // stages in the order of a report (airship.md 11, D-11).

@@ -293,14 +293,14 @@ func TestReasonIsBounded(t *testing.T) {
 // A thousand nodes that fail, each with a long output, still make a text that a person can read.
 func TestReportIsBounded(t *testing.T) {
 	r := rollout.Report{Site: "big", Nodes: map[string]rollout.NodeReport{},
-		Departed: map[string]rollout.DepartedReport{}}
+		Departed: map[string]rollout.TearDownNode{}}
 	down := rollout.TearDownReport{Site: "big", Nodes: map[string]rollout.TearDownNode{}}
 	long := strings.Repeat("line of output\n", 5000)
 	for i := range 1000 {
 		name := fmt.Sprintf("node%04d", i)
 		r.Nodes[name] = rollout.NodeReport{Group: "g", Stage: strategy.Failed, Error: errors.New(long),
 			Failures: []rollout.Failure{{Resource: "exec[x]", Message: long}}}
-		r.Departed[name] = rollout.DepartedReport{Status: rollout.NotTornDown, Message: long}
+		r.Departed[name] = rollout.TearDownNode{Status: rollout.NotTornDown, Message: long}
 		r.Warnings = append(r.Warnings, long)
 		down.Nodes[name] = rollout.TearDownNode{Status: rollout.NotTornDown, Message: long}
 	}

@@ -29,9 +29,9 @@ type TearDownReport struct {
 	Err      error // the tear-down could not be driven: bad input, or an event that could not be recorded
 }
 
-// TearDownNode is what became of one node.
+// TearDownNode is what became of a node of a tear-down, or of one that left the site.
 type TearDownNode struct {
-	Status   Removal // torn_down, kept, unreachable or failed
+	Status   Removal // torn_down, kept, forgotten, unreachable or failed
 	Node     string  // of one that is kept: whose machine it is
 	Message  string  // why it is not torn down, or what stays though it is
 	Failures []Failure
@@ -162,23 +162,23 @@ func folderGone(n site.Node, err error) bool {
 // depart notes what became of a node that left the site.
 func (d *driver) depart(node string, removal Removal) {
 	n, reached := d.removed[node]
-	r := DepartedReport{removal, n.Message, n.Undone, n.Node}
+	n.Status = removal
 	if !reached {
-		r.Message = "how to reach it is not known any more"
+		n.Message = "how to reach it is not known any more"
 	}
-	d.report.Departed[node] = r
-	switch r.Status {
+	d.report.Departed[node] = n
+	switch removal {
 	case Forgotten:
-		d.warn("", node, fmt.Sprintf("node %q left the site and is forgotten without being torn down; what was applied on it stays there: %s", node, r.Message))
+		d.warn("", node, fmt.Sprintf("node %q left the site and is forgotten without being torn down; what was applied on it stays there: %s", node, n.Message))
 	case Kept:
-		d.warn("", node, fmt.Sprintf("node %q left the site and is not torn down, because %s; the next plan removes what only node %q had", node, r.Message, node))
+		d.warn("", node, fmt.Sprintf("node %q left the site and is not torn down, because %s; the next plan removes what only node %q had", node, n.Message, node))
 	case TornDown:
-		if r.Message != "" {
-			d.warn("", node, fmt.Sprintf("node %q is torn down and stays locked: %s", node, r.Message))
+		if n.Message != "" {
+			d.warn("", node, fmt.Sprintf("node %q is torn down and stays locked: %s", node, n.Message))
 		}
 	case NotTornDown:
 		d.warn("", node, fmt.Sprintf("node %q is not torn down; its ledger stays and the next plan tries again: %s",
-			node, r.Message))
+			node, n.Message))
 	}
 }
 
