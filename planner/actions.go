@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
@@ -66,7 +65,11 @@ func (b *desiredBuilder) collectActions() {
 			}
 		}
 	}
-	b.assignActions()
+	for i, a := range b.actions {
+		for _, node := range a.nodes {
+			b.nodeActions[node] = append(b.nodeActions[node], i)
+		}
+	}
 }
 
 // addAction validates an action and adds it for nodes. place is the path of the task in the plugin.
@@ -91,44 +94,10 @@ func (b *desiredBuilder) addAction(name, place string, nodes []string, t task.Ta
 	b.errs = append(b.errs, found.all()...)
 }
 
-// assignActions gives every node its actions. Nodes with the same actions share them.
-func (b *desiredBuilder) assignActions() {
-	of := make(map[string][]int)
-	for i, a := range b.actions {
-		for _, node := range a.nodes {
-			of[node] = append(of[node], i)
-		}
-	}
-	shared := make(map[string]*nodeActions)
-	for node, actions := range of {
-		var key []byte
-		for _, i := range actions {
-			key = binary.AppendUvarint(key, uint64(i))
-		}
-		d, ok := shared[string(key)]
-		if !ok {
-			d = &nodeActions{actions: actions, index: make(map[resource.ID]int, len(actions))}
-			for _, i := range actions {
-				d.index[b.actions[i].task.Resource.ID()] = i
-			}
-			shared[string(key)] = d
-		}
-		b.nodeActions[node] = d
-	}
-}
-
-// actionsOf returns the actions of a node.
-func (d *desired) actionsOf(node string) *nodeActions {
-	if d, ok := d.nodeActions[node]; ok {
-		return d
-	}
-	return &nodeActions{}
-}
-
 // dueActions returns the actions that a node runs: all of them when the node has other changes, else those whose digest
 // is not recorded.
 func (d *desired) dueActions(node string, applied map[resource.ID]string, busy bool) (actions []int) {
-	for _, i := range d.actionsOf(node).actions {
+	for _, i := range d.nodeActions[node] {
 		t := d.actions[i].task
 		if busy || applied[t.Resource.ID()] != t.Digest {
 			actions = append(actions, i)

@@ -132,7 +132,7 @@ func (c *changes) on(node string, applied Applied, drift []resource.ID) nodeChan
 // created, updated, repaired, refreshed or run (design.md 5.4).
 func (c *changes) changesOf(node string, applied Applied, drift []resource.ID) nodeChanges {
 	l := c.wanted[node]
-	removals := l.unwanted(applied[node], c.actionsOf(node))
+	removals := l.unwanted(applied[node], c.nodeActions[node], c.actions)
 	actions, included := l.actionsOn(node, applied, drift)
 	if c.includes != nil {
 		removals = slices.DeleteFunc(removals, func(r resource.Resource) bool {
@@ -203,12 +203,15 @@ func (c *changes) excludeOthers(l *taskList, actions []task.Action) (included in
 // unwanted returns what is applied and is not in the task list, not replaced by a task of it, and no action of the
 // node. What was only ever looked at has noop. The order is the reverse of type and title, so that a file comes before
 // its directory. The node's ledger knows the order of creation and may choose a better one.
-func (l *taskList) unwanted(applied map[resource.ID]string, d *nodeActions) []resource.Resource {
+func (l *taskList) unwanted(applied map[resource.ID]string, runs []int, actions []action) []resource.Resource {
 	var out []resource.Resource
+	isAction := make(map[resource.ID]bool, len(runs))
+	for _, i := range runs {
+		isAction[actions[i].task.Resource.ID()] = true
+	}
 	for id, digest := range applied {
 		_, wanted := l.index[id]
-		_, runs := d.index[id]
-		if !wanted && !runs && !l.replaced[id] && !task.IsMark(id) {
+		if !wanted && !isAction[id] && !l.replaced[id] && !task.IsMark(id) {
 			r := split(id)
 			if watched(digest) {
 				r.Parameters = resource.Parameters{resource.Noop: true}

@@ -33,9 +33,9 @@ type desired struct {
 	byService   map[string][]int     // service -> its callbacks
 	actions     []action             // of plugins, in the order of a run
 	works       []plugin.NodeTask    // graph tasks on nodes
-	nodeActions map[string]*nodeActions
-	rules       *rules     // nil when the site has none
-	after       [][]string // by group: see [Group.After]
+	nodeActions map[string][]int     // by node, ascending: in the order of a run
+	rules       *rules               // nil when the site has none
+	after       [][]string           // by group: see [Group.After]
 }
 
 // desiredBuilder derives [desired] and collects what is wrong with a site.
@@ -79,12 +79,6 @@ func (d *desired) checkSizes() invalid.Errors {
 type action struct {
 	task  task.Task // its Node is empty
 	nodes []string  // that are in a group, sorted
-}
-
-// nodeActions are the actions of all nodes that have the same ones.
-type nodeActions struct {
-	actions []int // ascending: in the order of a run
-	index   map[resource.ID]int
 }
 
 // callback is a callback of a whole service. It belongs to no node.

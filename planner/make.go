@@ -110,7 +110,7 @@ func AppliedAfter(s site.Site) (Applied, invalid.Errors) {
 	}
 	out := make(Applied, len(d.wanted))
 	for node, c := range d.wanted {
-		actions := d.actionsOf(node).actions
+		actions := d.nodeActions[node]
 		out[node] = make(map[resource.ID]string, len(c.tasks)+len(actions))
 		for _, t := range c.tasks {
 			if t.Kind != task.Callback {

@@ -26,7 +26,7 @@ func newDesired(m *membership, errs invalid.Errors, memo *refine.Memo, yields yi
 	b := &desiredBuilder{
 		desired: &desired{
 			membership: m, wanted: make(map[string]*taskList, len(m.nodes)), byService: make(map[string][]int),
-			nodeActions: make(map[string]*nodeActions), after: make([][]string, len(m.groups)),
+			nodeActions: make(map[string][]int), after: make([][]string, len(m.groups)),
 		},
 		errs: errs, yields: yields, actionSchemas: schema.Actions(),
 	}
