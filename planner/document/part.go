@@ -77,7 +77,7 @@ type parting struct {
 	wholly, plugins bool // the site has plugins
 	site.Lacking
 	groups    []partGroup
-	loose     []looseNode
+	loose     []site.UndecidedNode
 	overrides []partOverride
 }
 
@@ -115,7 +115,7 @@ func (p *parting) node(m Member) (any, bool) {
 	}
 	n, known := p.loosen(name, m.Value)
 	p.loose = append(p.loose, n)
-	if !n.moves && !p.wholly && (!slices.Contains(n.Lacks, "roles") || !p.plugins) {
+	if !n.Moves && !p.wholly && (!slices.Contains(n.Lacks, "roles") || !p.plugins) {
 		p.Loose[name] = true
 		return known, true
 	}

@@ -15,13 +15,6 @@ type partGroup struct {
 	widest site.Selectors // they select every node that it may select
 }
 
-// looseNode is a node of which something that selectors ask for may not be known. Its own tags, labels and rack are
-// those that it certainly has, so what selects it selects it for certain.
-type looseNode struct {
-	site.UndecidedNode
-	moves bool // its place is not known
-}
-
 // group notes a group, and returns it with the selectors of which all that counts is known. One of which more is not
 // known keeps the site from being planned: every step may depend on it.
 func (p *parting) group(m Member) (any, bool) {
@@ -90,10 +83,10 @@ func narrowest(selectors any) any {
 const noRack = "\x00"
 
 // loosen returns what is known of a node for selectors, and the node with it.
-func (p *parting) loosen(name string, node any) (looseNode, map[string]any) {
+func (p *parting) loosen(name string, node any) (site.UndecidedNode, map[string]any) {
 	object, _ := node.(map[string]any)
 	known := maps.Clone(object)
-	n := looseNode{moves: !isKnown(object["address"]) || !isKnown(object["connect"])}
+	n := site.UndecidedNode{Moves: !isKnown(object["address"]) || !isKnown(object["connect"])}
 	for _, attribute := range []string{"tags", "labels", "rack", "roles"} {
 		if !isKnown(object[attribute]) {
 			n.Lacks, known[attribute] = append(n.Lacks, attribute), certainOf(object[attribute])
@@ -104,8 +97,8 @@ func (p *parting) loosen(name string, node any) (looseNode, map[string]any) {
 	}
 	nodes, is, errs := p.values.Nodes([]any{without(known, "address", "connect")})
 	if !is || len(errs) > 0 {
-		return looseNode{site.UndecidedNode{Node: site.Node{Name: name}, Lacks: []string{"tags", "labels", "rack", "roles"}},
-			true}, nil
+		return site.UndecidedNode{Node: site.Node{Name: name}, Lacks: []string{"tags", "labels", "rack", "roles"},
+			Moves: true}, nil
 	}
 	n.Node = nodes[0]
 	return n, known
@@ -143,7 +136,7 @@ func (p *parting) settleGroups(part *Deployment) {
 			if !p.Loose[n.Name] && n.MaySelect(g.widest) {
 				p.Open[g.Name] = true
 			}
-			if !p.Loose[n.Name] && !n.moves && n.Selected(g.Selectors) {
+			if !p.Loose[n.Name] && !n.Moves && n.Selected(g.Selectors) {
 				p.Members[n.Name] = true
 			}
 		}
@@ -263,7 +256,7 @@ func (p *parting) noteUndecided(nodes []site.Node, order []string, o owners) {
 		}
 	}
 	for _, n := range p.loose {
-		note(n.UndecidedNode)
+		note(n)
 	}
 	if p.Nameless {
 		p.Undecided[""] = site.UndecidedNode{Lacks: []string{"name", "tags", "labels", "rack", "roles"},

@@ -54,7 +54,7 @@ func TestKnownPart(t *testing.T) {
 	selected := site.Selectors{{NodeTags: []string{"a"}}}
 	partial := site.Service{Name: "any", Selectors: selected, Configuration: resource.Configuration{}}
 	undecided := map[string]site.UndecidedNode{
-		"n2": {Node: site.Node{Name: "n2", Tags: []string{"a"}}, Owners: []string{"default"}},
+		"n2": {Node: site.Node{Name: "n2", Tags: []string{"a"}}, Moves: true, Owners: []string{"default"}},
 		"n3": {Node: site.Node{Name: "n3"}, Lacks: []string{"tags"}, Owners: []string{"default"}},
 	}
 	lacks := site.Lacking{

@@ -60,10 +60,12 @@ func (l Lacking) Unknown() map[string][]string {
 	return out
 }
 
-// UndecidedNode is a node of which not everything is known, with what it certainly has.
+// UndecidedNode is a node of which not everything is known, with the tags, labels, rack and roles that it certainly
+// has: what selects those selects it for certain.
 type UndecidedNode struct {
 	Node
 	Lacks  []string // attributes of which more may come: name, rack, tags, labels, roles
+	Moves  bool     // its address, or how to connect to it, is not known
 	Owners []string // the groups that may own it, in the order of the run; an empty name: it may be in no group
 }
 
