@@ -154,7 +154,7 @@ func TestReportFormats(t *testing.T) {
 // A degraded run is no success in a report, which names the phase of each task.
 func TestReportOfADegradedRun(t *testing.T) {
 	done := journal.Event{Kind: journal.TaskFinished, Group: "web", Phase: 1, Node: "n1", Resource: "file[/a]", Action: "update", Status: "changed"}
-	page := reported(t, "degraded", "", append(journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "n1", Tasks: 1}}), done))("html")
+	page := reported(t, "degraded", "", append(journal.PlannedPhase(1, "web", "node", []string{"n1"}), done))("html")
 	for _, want := range []string{`<span class="running">degraded</span>`, "</span> 1 task, 1 changed something", "<tr><td>node</td>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s in:\n%s", want, page)

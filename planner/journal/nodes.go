@@ -60,17 +60,14 @@ func (s *Store) Each(ctx context.Context, run string, after int64, kinds ...Kind
 	}
 }
 
-// NodeTasks is how many tasks a phase has on a node.
-type NodeTasks struct {
-	Node  string
-	Tasks int
-}
-
 // PlannedPhase returns the events that record what a phase of the plan will do: several where its nodes are too many
-// for the output of one.
-func PlannedPhase(phase int, group, taskGroup string, nodes []NodeTasks) (events []Event) {
-	for _, n := range nodes {
-		line := fmt.Sprintf("%d %s\n", n.Tasks, n.Node)
+// for the output of one. nodes are the nodes of its tasks, in the order of the tasks.
+func PlannedPhase(phase int, group, taskGroup string, nodes []string) (events []Event) {
+	for from, to := 0, 0; from < len(nodes); from = to {
+		for to = from; to < len(nodes) && nodes[to] == nodes[from]; {
+			to++
+		}
+		line := fmt.Sprintf("%d %s\n", to-from, nodes[from])
 		if len(events) == 0 || len(events[len(events)-1].Output)+len(line) > outputLimit {
 			events = append(events, Event{Kind: Planned, Phase: phase, Group: group, Action: taskGroup})
 		}
@@ -83,24 +80,24 @@ func PlannedPhase(phase int, group, taskGroup string, nodes []NodeTasks) (events
 // has for each.
 const ServiceTasks = "services"
 
-// PlannedServices returns the events that record how many tasks a pass of a run has for each service.
-func PlannedServices(tasks map[string]int) []Event {
-	all := make([]NodeTasks, 0, len(tasks))
-	for _, name := range slices.Sorted(maps.Keys(tasks)) {
-		all = append(all, NodeTasks{name, tasks[name]})
-	}
-	return PlannedPhase(0, "", ServiceTasks, all)
+// PlannedServices returns the events that record how many tasks a pass of a run has for each service. services are
+// those of its tasks, which it sorts.
+func PlannedServices(services []string) []Event {
+	slices.Sort(services)
+	return PlannedPhase(0, "", ServiceTasks, services)
 }
 
-// PlannedTasks returns the nodes of an event of [PlannedPhase], or the services of one of [PlannedServices].
-func (e Event) PlannedTasks() (nodes []NodeTasks) {
-	for line := range strings.Lines(e.Output) {
-		count, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if n, err := strconv.Atoi(count); err == nil && e.Kind == Planned {
-			nodes = append(nodes, NodeTasks{name, n})
+// PlannedTasks returns the nodes of an event of [PlannedPhase], or the services of one of [PlannedServices], each with
+// how many tasks it has.
+func (e Event) PlannedTasks() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for line := range strings.Lines(e.Output) {
+			count, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			if n, err := strconv.Atoi(count); err == nil && e.Kind == Planned && !yield(name, n) {
+				return
+			}
 		}
 	}
-	return nodes
 }
 
 // NodesOf returns what a run did on each node, by name, from its events.

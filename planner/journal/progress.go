@@ -31,11 +31,11 @@ func (p *Progress) Add(e Event) {
 		}
 	case p.left[e.Group] == nil:
 	case e.Kind == Planned && (e.Phase > 0 || e.Action == string(task.HealthCheck)):
-		for _, n := range e.PlannedTasks() {
-			if p.left[e.Group][n.Node] == nil {
-				p.left[e.Group][n.Node] = map[int]*unfinished{}
+		for node, tasks := range e.PlannedTasks() {
+			if p.left[e.Group][node] == nil {
+				p.left[e.Group][node] = map[int]*unfinished{}
 			}
-			p.left[e.Group][n.Node][e.Phase] = &unfinished{tasks: n.Tasks, ended: map[string]bool{}}
+			p.left[e.Group][node][e.Phase] = &unfinished{tasks: tasks, ended: map[string]bool{}}
 		}
 	case e.Kind == TaskFinished && e.Action == string(task.Restore):
 		p.undone[e.Node] = true

@@ -226,17 +226,11 @@ func planned(p *planner.Plan, program run.Program) (events []journal.Event) {
 	for _, g := range program.Groups {
 		events = append(events, plannedChecks(g, program)...)
 	}
-	services := map[string]int{}
+	var services []string
 	for i, phase := range p.Phases {
-		var nodes []journal.NodeTasks
+		var nodes []string
 		for _, t := range phase.Tasks {
-			for _, service := range t.Owners() {
-				services[service]++
-			}
-			if last := len(nodes) - 1; last < 0 || nodes[last].Node != t.Node {
-				nodes = append(nodes, journal.NodeTasks{Node: t.Node})
-			}
-			nodes[len(nodes)-1].Tasks++
+			nodes, services = append(nodes, t.Node), append(services, t.Owners()...)
 		}
 		events = append(events, journal.PlannedPhase(i+1, phase.Group, string(phase.TaskGroup), nodes)...)
 	}
@@ -249,14 +243,12 @@ func plannedChecks(g run.Group, program run.Program) []journal.Event {
 	if g.Rolling == nil || g.Rolling.HealthCheck == nil || len(g.Batches) == 0 {
 		return nil
 	}
-	checks := 1
-	if g.Rolling.Soak > 0 {
-		checks++
-	}
-	var nodes []journal.NodeTasks
+	var nodes []string
 	for _, node := range g.Owned {
 		if slices.ContainsFunc(program.Deploy[node], func(s run.Session) bool { return s.Kind != run.Unlock && !s.Last }) {
-			nodes = append(nodes, journal.NodeTasks{Node: node, Tasks: checks})
+			if nodes = append(nodes, node); g.Rolling.Soak > 0 {
+				nodes = append(nodes, node)
+			}
 		}
 	}
 	return journal.PlannedPhase(0, g.Name, string(task.HealthCheck), nodes)

@@ -135,8 +135,8 @@ func progressOf(ctx context.Context, store *journal.Store, q query) (func(servic
 		case e.Kind == journal.RunStarted: // of a pass, which plans anew
 			clear(all)
 		case e.Action == journal.ServiceTasks:
-			for _, s := range e.PlannedTasks() {
-				all[s.Node] = &progress{Total: s.Tasks, Waiting: s.Tasks}
+			for service, tasks := range e.PlannedTasks() {
+				all[service] = &progress{Total: tasks, Waiting: tasks}
 			}
 		case e.Kind == journal.TaskFinished:
 			for _, service := range e.Services {

@@ -52,9 +52,10 @@ func planned(t *testing.T, texts string, nodes int) (http.Handler, *journal.Writ
 		t.Fatal(err)
 	}
 	events := []journal.Event{{Kind: journal.RunStarted}, {Kind: journal.Planned, Group: "web", Message: "critical; at most 1 failed" + texts}}
-	var tasks []journal.NodeTasks
+	var tasks []string
 	for i := range nodes {
-		tasks = append(tasks, journal.NodeTasks{Node: fmt.Sprintf("node-%04d", i), Tasks: 2})
+		node := fmt.Sprintf("node-%04d", i)
+		tasks = append(tasks, node, node)
 	}
 	events = append(events, journal.PlannedPhase(1, "web", "prepare", tasks)...)
 	events = append(events, journal.PlannedPhase(2, "web", "node", tasks)...)
@@ -136,9 +137,9 @@ func TestChecksAndSoaksOnThePage(t *testing.T) {
 		}
 	}
 	outline := `{"groups":[{"name":"web","nodes":2,"batches":[1,1]}]}`
-	record(journal.Event{Kind: journal.RunStarted, Output: outline}, journal.PlannedPhase(0, "web", "health check", []journal.NodeTasks{{Node: "a", Tasks: 2}, {Node: "b", Tasks: 2}})[0],
-		journal.Event{Kind: journal.Planned, Message: "critical"}, journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 1}})[0],
-		journal.PlannedPhase(2, "web", "cluster", []journal.NodeTasks{{Node: "a", Tasks: 1}})[0])
+	record(journal.Event{Kind: journal.RunStarted, Output: outline}, journal.PlannedPhase(0, "web", "health check", []string{"a", "a", "b", "b"})[0],
+		journal.Event{Kind: journal.Planned, Message: "critical"}, journal.PlannedPhase(1, "web", "node", []string{"a", "b"})[0],
+		journal.PlannedPhase(2, "web", "cluster", []string{"a"})[0])
 	shows("/runs/run-1", true, `<th role="columnheader">node</th><th role="columnheader">health check</th><th role="columnheader">cluster</th>`,
 		`id="c0-0" class="cell waiting">waiting`, `id="c1-0" class="cell waiting">waiting`, "critical")
 	shows("/runs/run-1/plan", true, "critical")
@@ -231,7 +232,7 @@ func TestGridOfBatches(t *testing.T) {
 	t.Parallel()
 	p := newPicture()
 	events := []journal.Event{{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":2,"batches":[1,1]}]}`}}
-	events = append(events, journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "n1", Tasks: 1}, {Node: "n2", Tasks: 1}})...)
+	events = append(events, journal.PlannedPhase(1, "web", "node", []string{"n1", "n2"})...)
 	ended := journal.Event{Kind: journal.PhaseFinished, Group: "web", Phase: 1}
 	for i, step := range []struct {
 		events []journal.Event
@@ -273,8 +274,8 @@ func TestViews(t *testing.T) {
 		{"name":"control","depends_on":["ntp"],"nodes":1},{"name":"web","nodes":2},{"name":"idle","depends_on":["web"],"nodes":0}]}`}),
 		at(0, journal.Event{Kind: journal.Planned, Group: "ntp", Message: "critical"}), at(0, journal.Event{Kind: journal.Planned, Group: "control"}),
 		at(0, journal.Event{Kind: journal.Planned, Group: "web"})}
-	for i, n := range []journal.NodeTasks{{Node: "ntp1", Tasks: 1}, {Node: "ctl1", Tasks: 1}, {Node: "web1", Tasks: 2}} {
-		events = append(events, journal.PlannedPhase(i+1, []string{"ntp", "control", "web"}[i], "node", []journal.NodeTasks{n})...)
+	for i, nodes := range [][]string{{"ntp1"}, {"ctl1"}, {"web1", "web1"}} {
+		events = append(events, journal.PlannedPhase(i+1, []string{"ntp", "control", "web"}[i], "node", nodes)...)
 	}
 	done := func(seconds, phase int, group, node, action, status, message, output string, millis int64) journal.Event {
 		return at(seconds, journal.Event{Kind: journal.TaskFinished, Group: group, Phase: phase, Node: node, Resource: "file[/etc/motd]",

@@ -135,8 +135,8 @@ func (p *picture) plan(e journal.Recorded) {
 	case e.Action == journal.ServiceTasks:
 		return
 	case e.Action == string(task.HealthCheck):
-		for _, n := range e.PlannedTasks() {
-			p.row(n.Node, e.Group).cell(p.named(e.Action)).planned += n.Tasks
+		for node, tasks := range e.PlannedTasks() {
+			p.row(node, e.Group).cell(p.named(e.Action)).planned += tasks
 		}
 		return
 	case e.Phase == 0:
@@ -150,9 +150,9 @@ func (p *picture) plan(e journal.Recorded) {
 			p.phases[e.Phase] = fmt.Sprintf("%s %d", e.Action, p.taken[key])
 		}
 	}
-	for _, n := range e.PlannedTasks() {
-		c := p.row(n.Node, e.Group).cell(p.column(e.Phase))
-		c.planned += n.Tasks
+	for node, tasks := range e.PlannedTasks() {
+		c := p.row(node, e.Group).cell(p.column(e.Phase))
+		c.planned += tasks
 		c.phases = append(c.phases, e.Phase)
 	}
 }

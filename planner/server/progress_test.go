@@ -34,7 +34,7 @@ func TestCountsOfNodes(t *testing.T) {
 			}
 		}
 	}
-	nodes := []journal.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 1}, {Node: "c", Tasks: 2}}
+	nodes := []string{"a", "b", "c", "c"}
 	record(journal.Event{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":3,"unchanged":7},{"name":"idle","nodes":0,"unchanged":4}]}`},
 		journal.Event{Kind: journal.Planned}, journal.Event{Kind: journal.Planned, Group: "idle"},
 		journal.PlannedPhase(1, "web", "prepare", nodes[:2])[0], journal.PlannedPhase(2, "web", "node", nodes)[0])
@@ -66,7 +66,7 @@ func TestStoppedNodesAreNotFinished(t *testing.T) {
 	f, w := started(t)
 	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
 	events := []journal.Event{{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":3,"unchanged":1}]}`},
-		journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 1}, {Node: "c", Tasks: 1}})[0],
+		journal.PlannedPhase(1, "web", "node", []string{"a", "b", "c"})[0],
 		{Kind: journal.TaskFinished, Group: "web", Phase: 1, Node: "a", Resource: "file[/a]", Action: "update", Status: "changed"}}
 	for node, stage := range map[string]string{"a": "DEPLOYED", "b": "PREPARED", "c": "NOT_STARTED", "idle": "NOT_STARTED"} {
 		events = append(events, journal.Event{Kind: journal.NodeFinished, Group: "web", Node: node, Status: stage})
@@ -97,7 +97,7 @@ func TestTasksThatAreNotNeeded(t *testing.T) {
 	t.Parallel()
 	f, w := started(t)
 	h := New(Options{Journals: f, Poll: 10 * time.Millisecond})
-	nodes := []journal.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 1}}
+	nodes := []string{"a", "b"}
 	of := func(kind journal.Kind, batch string) journal.Event {
 		return journal.Event{Kind: kind, Group: "web", Phase: 1, Message: batch, Status: "succeeded"}
 	}

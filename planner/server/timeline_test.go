@@ -31,7 +31,7 @@ func TestTimelineOfBatches(t *testing.T) {
 	}
 	record(0, "", journal.Event{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":2,"batches":[1,1]},
 		{"name":"idle","depends_on":["web"]},{"name":"db","after":["web"],"nodes":1},{"name":"late","depends_on":["db"],"nodes":1},{"name":"solo","nodes":1}]}`})
-	record(0, "web", journal.PlannedPhase(1, "web", "node", []journal.NodeTasks{{Node: "w1", Tasks: 1}, {Node: "w2", Tasks: 1}})[0])
+	record(0, "web", journal.PlannedPhase(1, "web", "node", []string{"w1", "w2"})[0])
 	record(10, "web", phase(journal.PhaseStarted, "batch 1 of 2"))
 	record(20, "web", phase(journal.PhaseFinished, "batch 1 of 2"))
 	record(20, "web", check(journal.TaskStarted, ""))

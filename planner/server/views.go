@@ -111,9 +111,9 @@ func planPage(ctx context.Context, store *journal.Store, run journal.Run, _ quer
 			phases = append(phases, &phase{Number: e.Phase, Group: e.Group, Name: p.column(e.Phase)})
 			last++
 		}
-		for _, n := range e.PlannedTasks() {
+		for _, tasks := range e.PlannedTasks() {
 			phases[last].Nodes++
-			phases[last].Tasks += n.Tasks
+			phases[last].Tasks += tasks
 		}
 	}
 	return page{"plan", "Plan of a run of " + run.Site, about(run, "plan", map[string]any{"Phases": phases, "Criteria": criteria})}, nil

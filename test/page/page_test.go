@@ -344,9 +344,9 @@ func TestManyNodes(t *testing.T) {
 			}
 		}
 	}
-	nodes := make([]journal.NodeTasks, manyNodes)
+	nodes := make([]string, manyNodes)
 	for i := range nodes {
-		nodes[i] = journal.NodeTasks{Node: fmt.Sprintf("node-%04d", i), Tasks: 1}
+		nodes[i] = fmt.Sprintf("node-%04d", i)
 	}
 	events := []journal.Event{{Kind: journal.RunStarted, Output: `{"groups":[{"name":"web","nodes":1000}]}`},
 		{Kind: journal.Planned, Group: "web", Message: "critical"}}
@@ -354,8 +354,8 @@ func TestManyNodes(t *testing.T) {
 		events = append(events, journal.PlannedPhase(phase+1, "web", "node", nodes)...)
 	}
 	wave := func(phase int) (events []journal.Event) {
-		for _, n := range nodes {
-			e := journal.Event{Kind: journal.TaskStarted, Group: "web", Phase: phase, Node: n.Node, Resource: "file[/etc/motd]", Action: "update"}
+		for _, node := range nodes {
+			e := journal.Event{Kind: journal.TaskStarted, Group: "web", Phase: phase, Node: node, Resource: "file[/etc/motd]", Action: "update"}
 			events = append(events, e)
 			e.Kind, e.Status, e.Message, e.Millis = journal.TaskFinished, "changed", journal.TextChanged, 5
 			e.Output = strings.Repeat("+ a line of the text\n", 20)

@@ -193,7 +193,7 @@ func record(t testing.TB, at journal.Location, written func(string) string) *jou
 	events := []journal.Event{{Kind: journal.RunStarted, Message: text, Output: string(outline)},
 		{Kind: journal.Planned, Group: name, Message: text}}
 	events = append(events, journal.PlannedPhase(1, name, name,
-		[]journal.NodeTasks{{Node: node, Tasks: 4}, {Node: name, Tasks: 1}})...)
+		[]string{node, node, node, node, name})...)
 	printed := of(journal.Output, node, "") // of the whole corpus a journal keeps the end
 	printed.Output = name
 	long := of(journal.TaskFinished, node, name)
