@@ -41,6 +41,10 @@ type EntityTask struct {
 	Once     bool              // not remembered: every run carries it out
 	Returns  map[string]string // of a callback: attribute -> name of the value
 	Awaits   []string          // the attributes that pending parameters wait for: `self.vni`, sorted
+
+	// what finish resolves, once the resources of all tasks are known
+	notify []string       // as evaluated: names of tasks, or references
+	known  map[string]any // parameter that is pending -> what is known of what it is made from
 }
 
 // Need is a requirement of a task: what comes before it.
@@ -62,7 +66,7 @@ type Refined struct {
 	scope     template.Scope
 	tasks     []template.Task
 	byName    map[string][]int // of a task, or a list of steps -> tasks
-	raw       [][]made         // by task; nil for those that read the node
+	raw       [][]EntityTask   // by task; nil for those that read the node
 	shared    [][]EntityTask   // by task; nil for those that vary
 	everyNode []EntityTask     // when no template reads the node
 	central   []EntityTask
@@ -96,7 +100,7 @@ func NewInstance(siteName string, in site.Service, schemas Schemas) (*Refined, i
 		scope: template.NewScope(in.Entity.Structure, attributes, in.Name, siteName), tasks: tasks,
 	}
 	r.link()
-	r.raw, r.shared = make([][]made, len(tasks)), make([][]EntityTask, len(tasks))
+	r.raw, r.shared = make([][]EntityTask, len(tasks)), make([][]EntityTask, len(tasks))
 	for i := range tasks {
 		if !tasks[i].ReadsNode() {
 			r.raw[i] = r.make(i, r.scope, &errs)

@@ -16,7 +16,7 @@ import (
 
 // finish adds what refers to other tasks, validates the parameters and digests them. raw is the results of all
 // templates.
-func (r *Refined) finish(i int, raw [][]made, errs *invalid.Errors) []EntityTask {
+func (r *Refined) finish(i int, raw [][]EntityTask, errs *invalid.Errors) []EntityTask {
 	t := &r.tasks[i]
 	out := make([]EntityTask, 0, len(raw[i]))
 	for _, m := range raw[i] {
@@ -27,14 +27,14 @@ func (r *Refined) finish(i int, raw [][]made, errs *invalid.Errors) []EntityTask
 			r.references(&m, raw)
 		}
 		*errs = append(*errs, r.check(t, &m)...)
-		out = append(out, m.EntityTask)
+		out = append(out, m)
 	}
 	return out
 }
 
 // needs returns the requirements on tasks of the entity. A callback of a whole service requires them on all nodes, so
 // it names no resource of one node.
-func (r *Refined) needs(t *template.Task, raw [][]made) []Need {
+func (r *Refined) needs(t *template.Task, raw [][]EntityTask) []Need {
 	var out []Need
 	on := func(i int) {
 		other := &r.tasks[i]
@@ -58,7 +58,7 @@ func (r *Refined) needs(t *template.Task, raw [][]made) []Need {
 }
 
 // references writes the requirements of a config task on config tasks, and its notifications, into its parameters.
-func (r *Refined) references(m *made, raw [][]made) {
+func (r *Refined) references(m *EntityTask, raw [][]EntityTask) {
 	add := func(parameter string, id resource.ID) {
 		p := m.Task.Resource.Parameters
 		if p == nil {
@@ -115,7 +115,7 @@ func (s Schemas) of(k task.Kind) map[string]resource.Schema {
 }
 
 // check validates the parameters of a task, normalizes them and digests them. Unknown parameters are accepted.
-func (r *Refined) check(t *template.Task, m *made) invalid.Errors {
+func (r *Refined) check(t *template.Task, m *EntityTask) invalid.Errors {
 	at := "entity." + t.Body
 	schemas := r.schemas.of(t.Kind)
 	typ, ok := schemas[t.Type]
@@ -178,7 +178,7 @@ func copied(t *template.Task, parameter string) string {
 
 // withTemplates returns the resource with its templates, and the known values that they read, in place of unknown
 // parameters. It includes the values that a callback returns, because they are what the callback is for.
-func (m *made) withTemplates(t *template.Task) resource.Resource {
+func (m *EntityTask) withTemplates(t *template.Task) resource.Resource {
 	if len(m.Task.Pending)+len(m.Returns) == 0 {
 		return m.Task.Resource
 	}

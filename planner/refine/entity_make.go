@@ -13,15 +13,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// made is the task that a template evaluates to, without references to other tasks.
-type made struct {
-	EntityTask
-	notify []string       // as evaluated: names of tasks, or references
-	known  map[string]any // parameter that is pending -> what is known of what it is made from
-}
-
 // make evaluates a template. The result lacks only what refers to other tasks.
-func (r *Refined) make(i int, scope template.Scope, errs *invalid.Errors) []made {
+func (r *Refined) make(i int, scope template.Scope, errs *invalid.Errors) []EntityTask {
 	t := &r.tasks[i]
 	e := evaluation{Refined: r, t: t, scope: scope, errs: errs}
 	if t.ForEach == nil {
@@ -54,7 +47,7 @@ type evaluation struct {
 	t     *template.Task
 	scope template.Scope
 	key   string // of the element, where there is one
-	out   []made
+	out   []EntityTask
 	errs  *invalid.Errors
 }
 
@@ -112,8 +105,7 @@ func (e *evaluation) one(suffix string) {
 	}
 	before := len(*e.errs)
 	t := e.t
-	out := made{EntityTask: EntityTask{Template: t.Definition.Name, Path: "entity." + t.Path, Section: e.section,
-		Once: t.Definition.Once}}
+	out := EntityTask{Template: t.Definition.Name, Path: "entity." + t.Path, Section: e.section, Once: t.Definition.Once}
 	name := e.service + "/" + t.Definition.Name + suffix
 	out.Task = task.Task{Kind: t.Kind, Group: t.Definition.Tag, Service: e.service, Tolerate: t.Definition.Tolerate,
 		Resource: resource.Resource{Type: t.Type, Title: name}}
@@ -176,7 +168,7 @@ func (e *evaluation) reference(path string, t *template.Template) (resource.ID, 
 }
 
 // parameters evaluates the parameters. A null is left out; an unknown value is pending.
-func (e *evaluation) parameters(out *made) {
+func (e *evaluation) parameters(out *EntityTask) {
 	values := make(resource.Parameters, len(e.t.Parameters))
 	secret := false
 	awaits := make(map[string]bool)
