@@ -391,21 +391,12 @@ func (a *application) transfer(p *planner.Plan, report rollout.Report, owners pl
 }
 
 // failuresText names failed tasks, the first few of them.
-func failuresText(failures []rollout.TaskFailure) string {
+func failuresText(failures []string) string {
 	const most = 3
-	var parts []string
-	for i, f := range failures {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("%d more", len(failures)-most))
-			break
-		}
-		where := ""
-		if f.Node != "" {
-			where = " on " + f.Node
-		}
-		parts = append(parts, fmt.Sprintf("%s%s: %s", f.Resource, where, f.Message))
+	if more := len(failures) - most; more > 0 {
+		failures = append(failures[:most:most], fmt.Sprintf("%d more", more))
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(failures, "; ")
 }
 
 // appliedAfter returns what is applied on the nodes after a run, as far as it is known, and what on the controller.

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,16 +12,10 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/task"
 )
 
-// TaskFailure is a task that failed itself. One that was skipped, because another one failed, waits.
-type TaskFailure struct {
-	Node     string // empty for a callback of a service as a whole
-	Resource resource.ID
-	Message  string
-}
-
 // Progress says how far tasks of the plan came, those of one service for example, from exactly their results (lsm.md
-// 9): that a node failed otherwise, or did not answer, lets its tasks wait. The failures are in the order of the tasks.
-func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []TaskFailure) {
+// 9): that a node failed otherwise, or did not answer, lets its tasks wait. So does a task that was skipped because
+// another one failed. The failures are texts, in the order of the tasks.
+func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []string) {
 	done := make(map[string]map[resource.ID]bool) // node -> what was done there
 	for _, t := range tasks {
 		p.Total++
@@ -33,7 +28,7 @@ func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []Ta
 				p.Waiting++
 			default:
 				p.Failed++
-				failures = append(failures, TaskFailure{t.Node, id, r.callbackFailure(t)})
+				failures = append(failures, failureText(t, r.callbackFailure(t)))
 			}
 			continue
 		}
@@ -48,7 +43,7 @@ func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []Ta
 		switch {
 		case i >= 0:
 			p.Failed++
-			failures = append(failures, TaskFailure{t.Node, id, n.Failures[i].Message})
+			failures = append(failures, failureText(t, n.Failures[i].Message))
 		case done[t.Node][id]:
 			p.Deployed++
 		default:
@@ -56,6 +51,14 @@ func (r Report) Progress(tasks []task.Task) (p lifecycle.Progress, failures []Ta
 		}
 	}
 	return p, failures
+}
+
+// failureText says which task failed, and why. One on the controller has no node.
+func failureText(t task.Task, message string) string {
+	if t.Node == "" {
+		return fmt.Sprintf("%s: %s", taskID(t), message)
+	}
+	return fmt.Sprintf("%s on %s: %s", taskID(t), t.Node, message)
 }
 
 // Did returns whether the run executed a task and something came of it: a resource that was as it should be already is
