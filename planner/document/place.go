@@ -21,6 +21,13 @@ type place struct {
 	node  *yaml.Node
 }
 
+// reference is the position of a part of an object: of the entity or the lifecycle that a service names, of a task of a
+// plugin.
+type reference struct {
+	path string // in the object
+	place
+}
+
 // places has the positions of objects by kind and name. Objects with the same name follow each other.
 type places map[[2]string][]place
 

@@ -25,13 +25,7 @@ type Plugin struct {
 	Warnings invalid.Errors
 
 	root  place
-	tasks map[string]taskPlace // by their place in the plugin, `tasks[0]`
-}
-
-// taskPlace is the position of a task.
-type taskPlace struct {
-	place
-	path string
+	tasks map[string]reference // by their place in the plugin, `tasks[0]`
 }
 
 // MetadataFile is the file of a Fuel plugin that names it.
@@ -60,7 +54,7 @@ func PluginFiles() []string { return slices.Concat(TaskFiles, []string{MetadataF
 // What the tasks mean by themselves is checked too, see [plugin.Validate]; of tasks that could not be read well nothing
 // more is said. The error is of type [invalid.Errors].
 func ParsePlugin(sources []Source, fallback string) (*Plugin, error) {
-	out := &Plugin{Plugin: site.Plugin{Name: fallback}, tasks: make(map[string]taskPlace)}
+	out := &Plugin{Plugin: site.Plugin{Name: fallback}, tasks: make(map[string]reference)}
 	var errs invalid.Errors
 	order := make(map[string]int, len(sources))
 	packageVersion := ""
@@ -146,7 +140,7 @@ func (p *Plugin) misread(wrong invalid.Error, errs invalid.Errors) bool {
 
 // Locate returns the position of an error of the plugin: that of its attribute, else the nearest one.
 func (p *Plugin) Locate(wrong invalid.Error) invalid.Error {
-	at := taskPlace{place: p.root}
+	at := reference{place: p.root}
 	task, rest, _ := strings.Cut(wrong.Attribute, ".")
 	if found, ok := p.tasks[task]; ok {
 		at, wrong.Attribute = found, rest
@@ -191,7 +185,7 @@ func (r *pluginReader) tasksIn(n *yaml.Node) {
 }
 
 func (r *pluginReader) task(n *yaml.Node, path string) {
-	r.tasks[fmt.Sprintf("tasks[%d]", len(r.Plugin.Plugin.Tasks))] = taskPlace{place{file: r.file, node: n}, path}
+	r.tasks[fmt.Sprintf("tasks[%d]", len(r.Plugin.Plugin.Tasks))] = reference{path, place{file: r.file, node: n}}
 	r.Plugin.Plugin.Tasks = append(r.Plugin.Plugin.Tasks, r.stageTask(n, path))
 }
 
@@ -212,7 +206,7 @@ func (r *pluginReader) graphTask(n *yaml.Node, path string) {
 			task.ID, at.file, at.node.Line)
 		(*all)[i] = task
 	}
-	r.tasks[graphTaskAt(i)] = taskPlace{place{file: r.file, node: n}, path}
+	r.tasks[graphTaskAt(i)] = reference{path, place{file: r.file, node: n}}
 }
 
 func graphTaskAt(i int) string { return invalid.PathAt("graph_tasks", i) }

@@ -137,12 +137,6 @@ func ServiceAttributes(is func(name string) Presence) (errs invalid.Errors) {
 	return errs
 }
 
-// reference is where a service names an entity or a lifecycle.
-type reference struct {
-	path string
-	place
-}
-
 // entityOf reads which entity a service is of: its name, or in Terraform's values an object with its definition.
 // Services of one entity share it.
 func (r *reader) entityOf(n *yaml.Node, path string, s *Site) *catalog.Entity {
