@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/callback"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
-	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -36,16 +36,11 @@ func overridesOn(all []input, address string) (*overrideResult, invalid.Errors, 
 	if _, err := onlyWarnings(inSite(found)); err != nil {
 		return nil, nil, err
 	}
-	results, found := resultsOf(made, before)
+	resources, found := before.overridden(s, made.Plan, schemas)
 	if _, err := onlyWarnings(inSite(found)); err != nil {
 		return nil, nil, err
 	}
-	out := &overrideResult{s.Site.Name, len(s.Site.Overrides), make([]overriddenJSON, len(results))}
-	for i, r := range results {
-		out.resources[i] = describeOverridden(schemas, r.before, r.after, isSecret(s, r.after))
-		out.resources[i].Service, out.resources[i].Nodes = r.after.Service, r.nodes
-	}
-	return out, warnings, nil
+	return &overrideResult{s.Site.Name, len(s.Site.Overrides), resources}, warnings, nil
 }
 
 // isSecret reports whether the resource has a value that Terraform marks as sensitive.
@@ -113,26 +108,20 @@ func (b *serviceTasks) rendered(t *task.Task, node string) *task.Task {
 	return &out
 }
 
-// result is a resource that overrides changed in the same way on some nodes.
-type result struct {
-	before *task.Task // nil when overrides created it
-	after  task.Task
-	nodes  []string // sorted
-}
-
-// resultsOf groups the configuration resources of a first run by their result, sorted by service and resource.
-// Resources that overrides created come last.
-func resultsOf(made *engine.Planned, b *serviceTasks) ([]*result, invalid.Errors) {
+// overridden describes the configuration resources of a first run, once for all nodes on which overrides change one in
+// the same way, sorted by service and resource. Resources that overrides created come last.
+func (b *serviceTasks) overridden(s *document.Site, p *planner.Plan,
+	schemas map[string]resource.Schema) ([]overriddenJSON, invalid.Errors) {
 	type kind struct {
 		service       string
 		id            resource.ID
 		before, after string // digests
 		overrides     string
 	}
-	byKind := make(map[kind]*result)
-	var out []*result
+	byKind := make(map[kind]int)
+	out := []overriddenJSON{}
 	var errs invalid.Errors
-	for _, phase := range made.Plan.Phases {
+	for _, phase := range p.Phases {
 		for _, t := range phase.Tasks {
 			if t.Kind != task.Config || t.Action != task.Create {
 				continue
@@ -145,28 +134,27 @@ func resultsOf(made *engine.Planned, b *serviceTasks) ([]*result, invalid.Errors
 			if before != nil {
 				k.before = before.Digest
 			}
-			r, ok := byKind[k]
+			i, ok := byKind[k]
 			if !ok {
-				r = &result{before: before, after: t}
-				byKind[k] = r
-				out = append(out, r)
+				i = len(out)
+				byKind[k], out = i, append(out, describeOverridden(schemas, before, t, isSecret(s, t)))
+				out[i].Service = t.Service
 			}
-			r.nodes = append(r.nodes, t.Node)
+			out[i].Nodes = append(out[i].Nodes, t.Node)
 		}
 	}
 	for _, r := range out {
-		slices.Sort(r.nodes)
+		slices.Sort(r.Nodes)
 	}
-	slices.SortFunc(out, func(a, b *result) int {
-		created := func(r *result) int {
-			if r.after.Service == "" {
+	slices.SortFunc(out, func(a, b overriddenJSON) int {
+		created := func(r overriddenJSON) int {
+			if r.Service == "" {
 				return 1
 			}
 			return 0
 		}
-		return cmp.Or(cmp.Compare(created(a), created(b)), cmp.Compare(a.after.Service, b.after.Service),
-			cmp.Compare(a.after.Resource.ID(), b.after.Resource.ID()),
-			cmp.Compare(a.nodes[0], b.nodes[0]))
+		return cmp.Or(cmp.Compare(created(a), created(b)), cmp.Compare(a.Service, b.Service),
+			cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Nodes[0], b.Nodes[0]))
 	})
 	return out, errs
 }
