@@ -54,7 +54,7 @@ type diagnosisJSON struct {
 	State      string        `json:"state"`
 	Label      string        `json:"label,omitempty"`
 	Rejections []attemptJSON `json:"rejections"` // newest first
-	Failures   []failureJSON `json:"failures"`   // newest first
+	Failures   []attemptJSON `json:"failures"`   // newest first
 }
 
 // attemptJSON is an attempt of a transfer that took its error edge.
@@ -66,11 +66,8 @@ type attemptJSON struct {
 	Time        time.Time `json:"time"`
 	Run         string    `json:"run"`
 	Messages    []string  `json:"messages"`
-}
-
-type failureJSON struct {
-	attemptJSON
-	Tasks []journal.Recorded `json:"tasks"` // those of the service that failed, in the order of the run
+	// of a failure: the tasks of the service that failed, in the order of the run
+	Tasks []journal.Recorded `json:"tasks,omitzero"`
 }
 
 // resourceTransition is the type of the events of a deployment's result.
@@ -83,7 +80,7 @@ const logPage = 200
 func diagnose(ctx context.Context, store *journal.Store, v services.Revision, rejections,
 	failures int) (diagnosisJSON, error) {
 	d := diagnosisJSON{Service: v.Service, Version: v.Version, State: v.State, Label: v.Label,
-		Rejections: []attemptJSON{}, Failures: []failureJSON{}}
+		Rejections: []attemptJSON{}, Failures: []attemptJSON{}}
 	events, err := history(ctx, store, v)
 	if err != nil {
 		return d, err
@@ -99,11 +96,10 @@ func diagnose(ctx context.Context, store *journal.Store, v services.Revision, re
 		case !deployed && len(d.Rejections) < rejections:
 			d.Rejections = append(d.Rejections, about)
 		case deployed && len(d.Failures) < failures:
-			tasks, err := failedTasks(ctx, store, events[i:])
-			if err != nil {
+			if about.Tasks, err = failedTasks(ctx, store, events[i:]); err != nil {
 				return d, err
 			}
-			d.Failures = append(d.Failures, failureJSON{about, tasks})
+			d.Failures = append(d.Failures, about)
 		}
 	}
 	return d, nil
@@ -187,7 +183,7 @@ func (p *printer) diagnosis(d diagnosisJSON) {
 		p.attempt("rejected", r)
 	}
 	for _, f := range d.Failures {
-		p.attempt("failed", f.attemptJSON)
+		p.attempt("failed", f)
 		for _, t := range f.Tasks {
 			about := t.Resource
 			if t.Node != "" {

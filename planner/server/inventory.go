@@ -106,6 +106,7 @@ type instance struct {
 	Metadata        map[string]string `json:"metadata"`
 	Created         time.Time         `json:"created_at"`
 	Updated         time.Time         `json:"last_updated"`
+	Events          []inventoryEvent  `json:"events,omitzero"` // of a version in the log
 }
 
 // progress is how far the active run of the site is with the tasks of a service (lsm.md 9).
@@ -429,15 +430,9 @@ func (s *server) instance(ctx context.Context, q query) (answer any, err error) 
 	return answer, err
 }
 
-// loggedInstance is a version of an instance with its events.
-type loggedInstance struct {
-	instance
-	Events []inventoryEvent `json:"events"`
-}
-
 // instanceHistory returns the versions of an instance, newest first, each with its events.
-func (s *server) instanceHistory(ctx context.Context, q query) (out []loggedInstance, err error) {
-	out = []loggedInstance{}
+func (s *server) instanceHistory(ctx context.Context, q query) (out []instance, err error) {
+	out = []instance{}
 	err = s.withInstance(ctx, q, func(site string, store *journal.Store, newest services.Revision,
 		created time.Time) error {
 		log, err := store.ServiceLog(ctx, newest.Service, journal.Point{Incarnation: newest.Incarnation,
@@ -446,7 +441,8 @@ func (s *server) instanceHistory(ctx context.Context, q query) (out []loggedInst
 			if r.Incarnation != newest.Incarnation { // another service had the name
 				break
 			}
-			v := loggedInstance{instanceOf(site, r.Revision, created), []inventoryEvent{}}
+			v := instanceOf(site, r.Revision, created)
+			v.Events = []inventoryEvent{}
 			for _, e := range r.Events {
 				v.Events = append(v.Events, inventoryEventOf(r.ID, e))
 			}
@@ -465,11 +461,10 @@ func (s *server) instanceLog(ctx context.Context, q query) (any, error) {
 // instanceVersions returns the versions of an instance without their events, newest first.
 func (s *server) instanceVersions(ctx context.Context, q query) (any, error) {
 	log, err := s.instanceHistory(ctx, q)
-	out := []instance{}
-	for _, v := range log {
-		out = append(out, v.instance)
+	for i := range log {
+		log[i].Events = nil
 	}
-	return map[string]any{"data": out}, err
+	return map[string]any{"data": log}, err
 }
 
 // instanceEvents returns the events of an instance, oldest first.
