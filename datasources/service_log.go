@@ -35,14 +35,6 @@ type serviceLogSource struct{ journals }
 
 var _ datasource.DataSourceWithConfigure = (*serviceLogSource)(nil)
 
-// recordModel is one version of a service with its events.
-type recordModel struct {
-	factModel
-	Config map[string]bool `json:"config"`
-	Time   string          `json:"time"`
-	Events []eventModel    `json:"events"`
-}
-
 type eventModel struct {
 	journal.RecordedServiceEvent
 	Time    string `json:"time"`
@@ -96,11 +88,14 @@ func (s *serviceLogSource) Read(ctx context.Context, req datasource.ReadRequest,
 		most = int(limit.ValueInt64())
 	}
 	var warning string
-	records := []recordModel{}
+	records := []revisionModel{}
 	resp.Diagnostics.Append(s.read(ctx, "Service log", site, false, func(store *journal.Store) error {
 		log, err := store.ServiceLog(ctx, service.ValueString(), journal.Point{}, most)
 		for _, r := range log {
-			record, wrong := recordOf(r)
+			record, wrong := revisionOf(r.Revision)
+			for _, e := range r.Events {
+				record.Events = append(record.Events, eventModel{e, e.Time.UTC().Format(time.RFC3339), e.Correlation})
+			}
 			records, err = append(records, record), errors.Join(err, wrong)
 		}
 		if err != nil || len(log) > 0 {
@@ -130,16 +125,4 @@ func unknown(siteName, service string, all []services.Revision) string {
 		return text + hint
 	}
 	return text + ". A service is in it after the first run that deploys it."
-}
-
-func recordOf(r journal.ServiceRecord) (out recordModel, err error) {
-	out = recordModel{Config: r.Config, Time: r.Time.UTC().Format(time.RFC3339), Events: []eventModel{}}
-	if out.Config == nil {
-		out.Config = map[string]bool{}
-	}
-	for _, e := range r.Events {
-		out.Events = append(out.Events, eventModel{e, e.Time.UTC().Format(time.RFC3339), e.Correlation})
-	}
-	out.factModel, err = factOf(r.Revision)
-	return out, err
 }

@@ -22,19 +22,25 @@ type servicesSource struct{ journals }
 
 var _ datasource.DataSourceWithConfigure = (*servicesSource)(nil)
 
-// factModel is a version of a service: its revision, the attribute sets as JSON texts, and times to the second.
-type factModel struct {
+// revisionModel is a version of a service: its revision, the attribute sets as JSON texts, and the time to the second.
+type revisionModel struct {
 	services.Revision
-	Name      string   `json:"name"`
-	Candidate *string  `json:"candidate"`
-	Active    *string  `json:"active"`
-	Rollback  *string  `json:"rollback"`
-	Redacted  []string `json:"redacted"`
-	Updated   string   `json:"updated"`
+	Name      string       `json:"name"`
+	Candidate *string      `json:"candidate"`
+	Active    *string      `json:"active"`
+	Rollback  *string      `json:"rollback"`
+	Updated   string       `json:"updated"`
+	Time      string       `json:"time"` // the same
+	Events    []eventModel `json:"events"`
 }
 
-func factOf(v services.Revision) (m factModel, err error) {
-	m = factModel{Revision: v, Name: v.Service, Redacted: texts(v.Redacted), Updated: v.Time.UTC().Format(time.RFC3339)}
+func revisionOf(v services.Revision) (m revisionModel, err error) {
+	v.Redacted = texts(v.Redacted)
+	if v.Config == nil {
+		v.Config = map[string]bool{}
+	}
+	at := v.Time.UTC().Format(time.RFC3339)
+	m = revisionModel{Revision: v, Name: v.Service, Updated: at, Time: at, Events: []eventModel{}}
 	m.Candidate, m.Active, m.Rollback, err = setTexts(v)
 	return m, err
 }
@@ -89,14 +95,14 @@ func (s *servicesSource) Read(ctx context.Context, req datasource.ReadRequest, r
 		"include_deleted": &deleted}) {
 		return
 	}
-	facts := []factModel{}
+	facts := []revisionModel{}
 	resp.Diagnostics.Append(s.read(ctx, "Services", site, false, func(store *journal.Store) error {
 		all, err := store.Services(ctx, !deleted.ValueBool())
 		for _, v := range all {
 			if !entity.IsNull() && v.Entity != entity.ValueString() || !state.IsNull() && v.State != state.ValueString() {
 				continue
 			}
-			fact, wrong := factOf(v)
+			fact, wrong := revisionOf(v)
 			facts, err = append(facts, fact), errors.Join(err, wrong)
 		}
 		return err
