@@ -120,10 +120,9 @@ func (m *deploymentModelV1) setServices(t *services.Transition, values map[strin
 	statuses, shown := make(map[string]attr.Value), make(map[string]attr.Value)
 	state := t.State()
 	for _, name := range state.Names() {
-		s := t.Status(name)
-		identity := types.StringNull()
-		if s.Identity != "" {
-			identity = types.StringValue(s.Identity)
+		s, identity := state.Records[name], types.StringNull()
+		if text := t.Identity(name); text != "" {
+			identity = types.StringValue(text)
 		}
 		statuses[name] = types.ObjectValueMust(serviceStatusType.AttrTypes, map[string]attr.Value{
 			"entity": types.StringValue(s.Entity), "identity": identity, "state": types.StringValue(s.State),

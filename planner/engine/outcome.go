@@ -254,9 +254,9 @@ func (o *Outcome) reportRollbacks(t *services.Transition) {
 	for _, r := range t.RolledBack() {
 		now := state.Records[r.Service]
 		outcome := fmt.Sprintf("What version %d had is deployed again, as version %d", r.Previous, now.Version)
-		if last := t.Status(r.Service); last.Label == lifecycle.Danger || last.Label == lifecycle.Warning {
+		if last := t.StateOf(r.Service); last.Label == lifecycle.Danger || last.Label == lifecycle.Warning {
 			outcome = fmt.Sprintf("Deploying what version %d had failed as well: the service is in the state %s, version %d",
-				r.Previous, last.State, now.Version)
+				r.Previous, last.Name, now.Version)
 		}
 		o.Messages = append(o.Messages, &Message{Attribute: "services",
 			Summary: fmt.Sprintf("The update of the service %q was rolled back", r.Service),

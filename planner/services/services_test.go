@@ -479,8 +479,8 @@ func TestAdoptOfAnotherEntity(t *testing.T) {
 	f.state = f.state.Merge(journalOf(f.begin()))
 	adopted := f.state
 	if rest, errs := services.Unchanged(f.state, f.site); len(errs) > 0 ||
-		rest.Status("a").State != "update_inprogress" {
-		t.Errorf("it is shown as %+v, %v", rest.Status("a"), errs)
+		rest.State().Records["a"].State != "update_inprogress" {
+		t.Errorf("it is shown as %+v, %v", rest.State().Records["a"], errs)
 	}
 	if changes := f.begin().Changes(); len(changes) != 1 || changes[0].Kind != services.Continue {
 		t.Errorf("the update is begun again: %v", changes)

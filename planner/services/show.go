@@ -75,30 +75,27 @@ func collectAllocated(s catalog.Structure, set map[string]any, at string, out ma
 	}
 }
 
-// Status is what the outputs of a deployment show of a service.
-type Status struct {
-	Entity   string
-	Identity string // as text; empty if not set or sensitive
-	State    string
-	Label    lifecycle.Label
-	Version  int
+// Identity returns the value of the identity attribute of a service as text; empty if not set or sensitive.
+func (t *Transition) Identity(name string) string {
+	value, ok := t.engine.Identity(name)
+	if !ok {
+		return ""
+	}
+	e := t.definition(name).entity
+	if a, _ := e.Attribute(e.Identity); a.Sensitive {
+		return ""
+	}
+	return fmt.Sprint(value)
 }
 
-// Status returns the status of a service. It is zero if there is no such service.
-func (t *Transition) Status(name string) Status {
+// StateOf returns the state of a service in its lifecycle. It is zero if there is no such service.
+func (t *Transition) StateOf(name string) lifecycle.State {
 	in, ok := t.engine.Instance(name)
 	if !ok {
-		return Status{}
+		return lifecycle.State{}
 	}
-	b := t.definition(name)
-	state, _ := b.entity.Machine.State(in.State)
-	out := Status{Entity: in.Entity, State: in.State, Label: state.Label, Version: in.Version}
-	if value, ok := t.engine.Identity(name); ok {
-		if a, _ := b.entity.Attribute(b.entity.Identity); !a.Sensitive {
-			out.Identity = fmt.Sprint(value)
-		}
-	}
-	return out
+	state, _ := t.definition(name).entity.Machine.State(in.State)
+	return state
 }
 
 // Wanted reports whether the configuration has a service with the name that belongs to an entity.

@@ -82,7 +82,7 @@ func TestRemovalOfWhatDoesNotPurge(t *testing.T) {
 	transition := f.begin()
 	for deployed(transition, "a") != nil {
 		if again := transition.Conclude(nil, time.Unix(2, 0)); !again["a"] {
-			t.Fatalf("no other deployment in the state %q", transition.Status("a").State)
+			t.Fatalf("no other deployment in the state %q", transition.State().Records["a"].State)
 		}
 	}
 	if again := transition.Conclude(nil, time.Unix(2, 0)); len(again) > 0 || len(transition.State().Records) > 0 {
