@@ -65,11 +65,6 @@ func (b *desiredBuilder) collectActions() {
 			}
 		}
 	}
-	for i, a := range b.actions {
-		for _, node := range a.nodes {
-			b.nodeActions[node] = append(b.nodeActions[node], i)
-		}
-	}
 }
 
 // addAction validates an action and adds it for nodes. place is the path of the task in the plugin.
@@ -83,22 +78,23 @@ func (b *desiredBuilder) addAction(name, place string, nodes []string, t task.Ta
 	}
 	t.Kind, t.Action, t.Resource = task.Remote, task.Run, schema.Normalize(t.Resource)
 	t.Digest = resource.Digest(t.Resource)
-	b.actions = append(b.actions, action{t, nodes})
 	found := newNodeErrors(len(b.site.Nodes))
 	for _, n := range nodes {
+		b.nodeActions[n] = append(b.nodeActions[n], len(b.actions))
 		if b.nodesByName[n].IsFolder() {
 			found.add(invalid.Error{Object: "plugin", Name: name, Attribute: place, Code: invalid.BadValue,
 				Message: b.onSandbox([]string{string(t.Resource.ID())})}, []string{n})
 		}
 	}
 	b.errs = append(b.errs, found.all()...)
+	b.actions = append(b.actions, t)
 }
 
 // dueActions returns the actions that a node runs: all of them when the node has other changes, else those whose digest
 // is not recorded.
 func (d *desired) dueActions(node string, applied map[resource.ID]string, busy bool) (actions []int) {
 	for _, i := range d.nodeActions[node] {
-		t := d.actions[i].task
+		t := d.actions[i]
 		if busy || applied[t.Resource.ID()] != t.Digest {
 			actions = append(actions, i)
 		}

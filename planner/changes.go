@@ -117,13 +117,13 @@ func (c *changes) on(node string, applied Applied, drift []resource.ID) nodeChan
 		return t.Kind == task.Config && !isAction(t.Resource.Type)
 	})
 	n.actions = slices.DeleteFunc(c.dueActions(node, applied[node], busy), func(i int) bool {
-		t := c.actions[i].task
+		t := c.actions[i]
 		return c.postpones(node, t, applied[node][t.Resource.ID()])
 	})
 	if left, unchecked := applied[node][task.Unchecked]; unchecked && c.checks(node) {
 		n.left = left
 		n.check = !slices.ContainsFunc(n.tasks, func(t task.Task) bool { return inBatches(t.Group) }) &&
-			!slices.ContainsFunc(n.actions, func(i int) bool { return inBatches(c.actions[i].task.Group) })
+			!slices.ContainsFunc(n.actions, func(i int) bool { return inBatches(c.actions[i].Group) })
 	}
 	return n
 }
@@ -203,11 +203,11 @@ func (c *changes) excludeOthers(l *taskList, actions []task.Action) (included in
 // unwanted returns what is applied and is not in the task list, not replaced by a task of it, and no action of the
 // node. What was only ever looked at has noop. The order is the reverse of type and title, so that a file comes before
 // its directory. The node's ledger knows the order of creation and may choose a better one.
-func (l *taskList) unwanted(applied map[resource.ID]string, runs []int, actions []action) []resource.Resource {
+func (l *taskList) unwanted(applied map[resource.ID]string, runs []int, actions []task.Task) []resource.Resource {
 	var out []resource.Resource
 	isAction := make(map[resource.ID]bool, len(runs))
 	for _, i := range runs {
-		isAction[actions[i].task.Resource.ID()] = true
+		isAction[actions[i].Resource.ID()] = true
 	}
 	for id, digest := range applied {
 		_, wanted := l.index[id]

@@ -31,9 +31,9 @@ type desired struct {
 	holds       []Hold               // those of them with work that waits, in processing order
 	callbacks   []callback           // of services as a whole, by service
 	byService   map[string][]int     // service -> its callbacks
-	actions     []action             // of plugins, in the order of a run
+	actions     []task.Task          // of plugins, in the order of a run; their Node is empty
 	works       []plugin.NodeTask    // graph tasks on nodes
-	nodeActions map[string][]int     // by node, ascending: in the order of a run
+	nodeActions map[string][]int     // by node, ascending; only of nodes that are in a group
 	rules       *rules               // nil when the site has none
 	after       [][]string           // by group: see [Group.After]
 }
@@ -73,12 +73,6 @@ func (d *desired) checkSizes() invalid.Errors {
 		return invalid.Errors{{Object: "node", Name: n.Name, Code: invalid.BadStructure, Message: wrong}}
 	}
 	return nil
-}
-
-// action is a task of a plugin that runs on nodes.
-type action struct {
-	task  task.Task // its Node is empty
-	nodes []string  // that are in a group, sorted
 }
 
 // callback is a callback of a whole service. It belongs to no node.

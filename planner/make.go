@@ -118,7 +118,7 @@ func AppliedAfter(s site.Site) (Applied, invalid.Errors) {
 			}
 		}
 		for _, i := range actions {
-			t := d.actions[i].task
+			t := d.actions[i]
 			out[node][t.Resource.ID()] = t.Digest
 		}
 	}

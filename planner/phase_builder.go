@@ -57,7 +57,7 @@ func (w *phaseBuilder) addNode(n nodeChanges) {
 		if w.runs[i] == nil {
 			w.runs[i] = make(map[int][]task.Task)
 		}
-		t := w.actions[i].task
+		t := w.actions[i]
 		t.Node = node
 		w.runs[i][owner] = append(w.runs[i][owner], t)
 	}
@@ -128,7 +128,7 @@ func (w *phaseBuilder) phases() ([]Phase, error) {
 		}
 	}
 	for a, runs := range w.runs {
-		if w.actions[a].task.Group == task.PostCluster {
+		if w.actions[a].Group == task.PostCluster {
 			step("", w.acrossGroups(runs))
 			continue
 		}
