@@ -31,11 +31,10 @@ type TearDownReport struct {
 
 // TearDownNode is what became of a node of a tear-down, or of one that left the site.
 type TearDownNode struct {
-	Status   Removal // torn_down, kept, forgotten, unreachable or failed
-	Node     string  // of one that is kept: whose machine it is
-	Message  string  // why it is not torn down, or what stays though it is
-	Failures []Failure
-	Undone   []resource.ID // in the order in which it was done
+	Status  Removal       // torn_down, kept, forgotten, unreachable or failed
+	Node    string        // of one that is kept: whose machine it is
+	Message string        // why it is not torn down, or what stays though it is
+	Undone  []resource.ID // in the order in which it was done
 }
 
 // TearDown undoes everything that the site applied on the nodes, all of them at once up to Options.Parallelism. A node
@@ -92,8 +91,7 @@ func (d *driver) tearDownNode(ctx context.Context, s session) *sessionEnd {
 	if o.again {
 		return nil
 	}
-	n := TearDownNode{Status: TornDown, Failures: o.failures, Undone: o.done,
-		Message: notTornDown(o.err, o.failures)}
+	n := TearDownNode{Status: TornDown, Undone: o.done, Message: notTornDown(o.err, o.failures)}
 	outcome := run.Succeeded
 	switch {
 	case folderGone(s.node, o.err) && o.ledger == nil:
