@@ -3,7 +3,6 @@ package refine
 import (
 	"encoding/json"
 
-	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -12,14 +11,7 @@ import (
 type Memo struct {
 	Refined int // services that were refined, over all plans: those that the memo could not give
 
-	kept map[string]cached // by service
-}
-
-// cached is a refined service with its inputs.
-type cached struct {
-	inputs string
-	service
-	errs invalid.Errors
+	kept map[string]service // by name
 }
 
 // inputs returns everything that a service of an entity is refined from, except its placement, as text. It is empty
@@ -37,21 +29,22 @@ func inputs(s site.Site, given site.Service) string {
 }
 
 // instantiate returns a cached service, or refines it. A nil memo caches nothing.
-func (m *Memo) instantiate(s site.Site, given site.Service, schemas Schemas) (service, invalid.Errors) {
+func (m *Memo) instantiate(s site.Site, given site.Service, schemas Schemas) service {
 	if m == nil {
 		return instantiate(s, given, schemas)
 	}
 	from := inputs(s, given)
 	if k, ok := m.kept[given.Name]; ok && from != "" && k.inputs == from {
-		return k.service, k.errs
+		return k
 	}
 	m.Refined++
-	made, errs := instantiate(s, given, schemas)
+	made := instantiate(s, given, schemas)
+	made.inputs = from
 	if m.kept == nil {
-		m.kept = make(map[string]cached)
+		m.kept = make(map[string]service)
 	}
-	m.kept[given.Name] = cached{from, made, errs}
-	return made, errs
+	m.kept[given.Name] = made
+	return made
 }
 
 // forget removes the services that the site no longer has.

@@ -25,11 +25,14 @@ type Services struct {
 	placed   map[string][]int // node -> services, ascending
 }
 
+// service is a service of configuration as it is, which has tasks, or of an entity.
 type service struct {
 	name    string
-	tasks   []task.Task  // of configuration as it is: sorted by type and title; Node is empty
+	errs    invalid.Errors
+	tasks   []task.Task  // of configuration: sorted by type and title; Node is empty
 	given   site.Service // of an entity: as it was refined, or tried to be
 	refined *Refined     // nil when there were errors
+	inputs  string       // what it was refined from, see [Memo]
 }
 
 // New validates the services of a site and assigns them to nodes. Values of the site count as attributes. A resource
@@ -43,14 +46,13 @@ func New(s site.Site, nodes []site.Node, schemas Schemas, memo *Memo) (*Services
 	inventory := site.NewNodeIndex(nodes)
 	for i, given := range sorted {
 		var made service
-		var p invalid.Errors
 		if given.Entity == nil {
-			made.tasks, p = configure(given, schemas.Config)
+			made.tasks, made.errs = configure(given, schemas.Config)
 		} else {
-			made, p = memo.instantiate(s, given, schemas)
+			made = memo.instantiate(s, given, schemas)
 		}
 		made.name = given.Name
-		errs = append(errs, p...)
+		errs = append(errs, made.errs...)
 		out.services = append(out.services, made)
 		for _, node := range inventory.Members(given.Selectors) {
 			out.placed[node] = append(out.placed[node], i)
@@ -61,14 +63,14 @@ func New(s site.Site, nodes []site.Node, schemas Schemas, memo *Memo) (*Services
 }
 
 // instantiate refines a service of an entity.
-func instantiate(s site.Site, given site.Service, schemas Schemas) (service, invalid.Errors) {
+func instantiate(s site.Site, given site.Service, schemas Schemas) service {
 	var errs invalid.Errors
 	if !given.Complete {
 		errs = invalid.Errors(given.Entity.ReadOnly(given.Attributes)).Of("service", given.Name, "attributes.")
 	}
 	given = withValues(given, s.Values[given.Name])
 	refined, more := NewInstance(s.Name, given, schemas)
-	return service{given: given, refined: refined}, append(errs, more...)
+	return service{errs: append(errs, more...), given: given, refined: refined}
 }
 
 // On returns the services that are placed on a node, ascending. The result must not be changed.
