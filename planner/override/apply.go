@@ -14,10 +14,8 @@ import (
 
 // merged is what all layers together say about one resource.
 type merged struct {
-	typ, title     string
-	data, defaults resource.Parameters
-	layers         []layer // that still count, the weakest first
-	create, broken bool
+	entry
+	layers []layer // that still count, the weakest first
 }
 
 type layer struct {
@@ -47,7 +45,7 @@ func (s *Set) Apply(layers []int, tasks []task.Task) ([]task.Task, invalid.Error
 		last[id] = i
 	}
 	for _, m := range resources {
-		i, exists := last[resource.MakeID(m.typ, m.title)]
+		i, exists := last[m.id]
 		if !exists && m.create {
 			made := task.Task{Group: task.Node, Resource: resource.Resource{Type: m.typ, Title: m.title}}
 			made, more := s.change(made, m, false)
@@ -71,7 +69,7 @@ func (s *Set) merge(layers []int) []*merged {
 		for _, e := range o.entries {
 			m, ok := byID[e.id]
 			if !ok {
-				m = &merged{typ: e.typ, title: e.title}
+				m = &merged{entry: entry{id: e.id, typ: e.typ, title: e.title}}
 				byID[e.id] = m
 				out = append(out, m)
 			}
