@@ -198,8 +198,8 @@ func (s *server) servicePage(ctx context.Context, q query) (answer any, err erro
 			return err
 		}
 		drawn, whole := lifecycleOf(v.Lifecycle, v.State, log)
-		answer = page{"service", "Service " + v.Service, map[string]any{"Site": site, "Service": v, "Log": historyOf(log),
-			"Referrers": referrers(v.Service), "Drawing": drawn, "Whole": whole}}
+		answer = page{"service", "Service " + v.Service, map[string]any{"Site": site, "Service": v, "Log": log,
+			"Changes": changesIn(log), "Referrers": referrers(v.Service), "Drawing": drawn, "Whole": whole}}
 		return nil
 	})
 	return answer, err

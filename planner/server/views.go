@@ -291,12 +291,6 @@ func (d *drawing) From() (out []string) {
 	return out
 }
 
-// revision is a version of a service with what differs from the one before.
-type revision struct {
-	journal.ServiceRecord
-	Changed []change
-}
-
 // change is an attribute that has another value than in the version before.
 type change struct {
 	Set, Name string
@@ -304,20 +298,19 @@ type change struct {
 	Was, Is   bool // there was a value, there is one
 }
 
-// historyOf compares each version with the one before it.
-func historyOf(log []journal.ServiceRecord) (out []revision) {
+// changesIn compares each version with the one before it.
+func changesIn(log []journal.ServiceRecord) [][]change {
+	out := make([][]change, len(log))
 	for i, v := range log {
-		r := revision{ServiceRecord: v}
 		if i+1 < len(log) && log[i+1].Incarnation == v.Incarnation {
 			before := log[i+1]
 			for _, set := range []struct {
 				name     string
 				old, new map[string]any
 			}{{"candidate", before.Candidate, v.Candidate}, {"active", before.Active, v.Active}, {"rollback", before.Rollback, v.Rollback}} {
-				r.Changed = append(r.Changed, changesOf(set.name, set.old, set.new)...)
+				out[i] = append(out[i], changesOf(set.name, set.old, set.new)...)
 			}
 		}
-		out = append(out, r)
 	}
 	return out
 }
