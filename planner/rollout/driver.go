@@ -470,7 +470,7 @@ func (d *driver) ended(s session, o outcome, gaveUp bool) run.Result {
 	d.note(s.Node, func(r *NodeReport) {
 		if s.Session.Kind == run.Rollback { // what was done is done no more
 			r.Restored = o.ok()
-			r.Done, r.Altered, r.PutBack, o.done, o.altered = nil, nil, o.altered, nil, nil
+			r.Done, r.Altered, r.PutBack, o.Done, o.Altered = nil, nil, o.Altered, nil, nil
 		}
 		r.take(s.Group, o)
 		if s.Session.Kind != run.Check {

@@ -210,13 +210,8 @@ func (r *Report) Follow(next Report) {
 		if n.Restored { // to what it had before all passes
 			before.Done, before.Altered = nil, nil
 		}
-		n.Failures = append(slices.Clone(before.Failures), n.Failures...)
-		n.Done = append(slices.Clone(before.Done), n.Done...)
-		n.Altered = append(slices.Clone(before.Altered), n.Altered...)
-		n.Changed += before.Changed
-		n.Unchanged += before.Unchanged
-		n.Skipped += before.Skipped
-		n.Unknown += before.Unknown
+		before.add(n.ItemResults)
+		n.ItemResults = before.ItemResults
 		r.Nodes[node] = n
 	}
 	r.Outside, r.BudgetSpent = append(r.Outside, next.Outside...), r.BudgetSpent || next.BudgetSpent

@@ -27,10 +27,10 @@ func TestFailedRefreshBelongsToWhoNotified(t *testing.T) {
 	p := &planner.Plan{Phases: []planner.Phase{{Tasks: tasks}}}
 	broken := Failure{Resource: "service[nginx]", Message: "refresh: it does not restart", Refresh: true}
 	r := Report{Nodes: map[string]NodeReport{
-		"a": {Done: []resource.ID{"file[/v]", "file[/o]", "exec[check]"},
-			Altered: []resource.ID{"file[/v]", "exec[check]"}, Failures: []Failure{broken}},
-		"b": {Done: []resource.ID{"file[/v]", "file[/o]", "exec[check]"}, Altered: []resource.ID{"file[/o]"},
-			Failures: []Failure{{Resource: "service[nginx]", Message: "gone"}}},
+		"a": {ItemResults: ItemResults{Done: []resource.ID{"file[/v]", "file[/o]", "exec[check]"},
+			Altered: []resource.ID{"file[/v]", "exec[check]"}, Failures: []Failure{broken}}},
+		"b": {ItemResults: ItemResults{Done: []resource.ID{"file[/v]", "file[/o]", "exec[check]"}, Altered: []resource.ID{"file[/o]"},
+			Failures: []Failure{{Resource: "service[nginx]", Message: "gone"}}}},
 	}}
 	got := map[string]lifecycle.Progress{}
 	for service, tasks := range r.ByService(p, nil, nil, nil) {
@@ -67,16 +67,16 @@ func TestDueRefreshBelongsToWhoNotified(t *testing.T) {
 		node  NodeReport
 		want  map[string]lifecycle.Progress
 	}{
-		{"fails again", []task.Task{nginx}, NodeReport{Failures: []Failure{{Resource: "service[nginx]", Refresh: true}}},
+		{"fails again", []task.Task{nginx}, NodeReport{ItemResults: ItemResults{Failures: []Failure{{Resource: "service[nginx]", Refresh: true}}}},
 			map[string]lifecycle.Progress{"left": failed, "nginx": failed}},
 		{"is not reached", []task.Task{nginx}, NodeReport{}, map[string]lifecycle.Progress{"left": waiting, "nginx": waiting}},
-		{"is done", []task.Task{nginx}, NodeReport{Done: []resource.ID{"service[nginx]"}},
+		{"is done", []task.Task{nginx}, NodeReport{ItemResults: ItemResults{Done: []resource.ID{"service[nginx]"}}},
 			map[string]lifecycle.Progress{"nginx": {Total: 1, Deployed: 1}}},
-		{"fails for another reason", []task.Task{nginx}, NodeReport{Failures: []Failure{{Resource: "service[nginx]"}}},
+		{"fails for another reason", []task.Task{nginx}, NodeReport{ItemResults: ItemResults{Failures: []Failure{{Resource: "service[nginx]"}}}},
 			map[string]lifecycle.Progress{"nginx": failed}},
 		{"is of this run, and not reached", []task.Task{file("changed", "/c"), {Node: "a", Service: "shared",
 			Action: task.Refresh, Resource: check.Resource}},
-			NodeReport{Done: []resource.ID{"file[/c]"}, Altered: []resource.ID{"file[/c]"}},
+			NodeReport{ItemResults: ItemResults{Done: []resource.ID{"file[/c]"}, Altered: []resource.ID{"file[/c]"}}},
 			map[string]lifecycle.Progress{"changed": {Total: 2, Deployed: 1, Waiting: 1}, "shared": waiting}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

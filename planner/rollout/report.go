@@ -66,17 +66,10 @@ type NodeReport struct {
 	Reachable bool           // it answered; false also when it was not asked
 	// why its last session could not do its work: wraps *converge.SessionError, a transport error, *TimeLimitError or
 	// ErrInterrupted
-	Error    error
-	Failures []Failure // in the order in which they came
-	// items that were done, in the order in which they came; one that may fail and did is among them
-	Done      []resource.ID
-	Altered   []resource.ID // those of Done that were not as they should be until then
-	Changed   int           // items
-	Unchanged int           // items
-	Skipped   int           // items left out because one they require failed
-	Restored  bool          // it has again what it had before the run, but for packages and what commands did
-	PutBack   []resource.ID // the resources that were restored for that
-	Unknown   int           // items whose outcome is not known: the session ended before
+	Error error
+	ItemResults
+	Restored bool          // it has again what it had before the run, but for packages and what commands did
+	PutBack  []resource.ID // the resources that were restored for that
 	// Ledger is what the site has applied on the node as its last session reported; nil is unknown. A node that was not
 	// attempted has nil here and the ledger that it had before the run.
 	// A node that is left locked has task.LeftLocked in it, one that no health check has followed task.Unchecked.
@@ -87,6 +80,29 @@ type NodeReport struct {
 	// called for it since the last one: [task.OnlyCalled] and the run. Healthy: the last one of its batch succeeded.
 	Unhealthy string
 	Healthy   bool
+}
+
+// ItemResults are the results of the items of one or several sessions with a node.
+type ItemResults struct {
+	Failures []Failure // in the order in which they came
+	// items that were done, in the order in which they came; one that may fail and did is among them
+	Done      []resource.ID
+	Altered   []resource.ID // those of Done that were not as they should be until then
+	Changed   int           // items
+	Unchanged int           // items
+	Skipped   int           // items left out because one they require failed
+	Unknown   int           // items whose outcome is not known: the session ended before
+}
+
+// add adds the results of later sessions.
+func (r *ItemResults) add(later ItemResults) {
+	r.Failures = slices.Concat(r.Failures, later.Failures)
+	r.Done = slices.Concat(r.Done, later.Done)
+	r.Altered = slices.Concat(r.Altered, later.Altered)
+	r.Changed += later.Changed
+	r.Unchanged += later.Unchanged
+	r.Skipped += later.Skipped
+	r.Unknown += later.Unknown
 }
 
 // Applied returns what is applied on the node after the run, as far as anyone knows: what its last session reported, or
@@ -143,13 +159,7 @@ func (r *NodeReport) take(group string, o outcome) {
 		r.Error = o.err
 	}
 	r.Reachable = o.answered(r.Reachable)
-	r.Failures = append(r.Failures, o.failures...)
-	r.Done = append(r.Done, o.done...)
-	r.Altered = append(r.Altered, o.altered...)
-	r.Changed += o.changed
-	r.Unchanged += o.unchanged
-	r.Skipped += o.skipped
-	r.Unknown += o.unknown
+	r.add(o.ItemResults)
 }
 
 // idle reports whether the node counts as deployed because it had no work: nobody has asked it.

@@ -279,11 +279,11 @@ func TestGivenUp(t *testing.T) {
 
 // Of many failures a reason names the first ones.
 func TestReasonIsBounded(t *testing.T) {
-	r := rollout.NodeReport{Error: errors.New("lost"), Failures: []rollout.Failure{
+	r := rollout.NodeReport{Error: errors.New("lost"), ItemResults: rollout.ItemResults{Failures: []rollout.Failure{
 		{Resource: "file[/a]", Message: "m1"}, {Resource: "file[/b]", Message: "m2"}, {Resource: "file[/c]",
 			Message: "m3"},
 		{Resource: "file[/d]", Message: "m4"}, {Resource: "file[/e]", Skipped: true},
-	}}
+	}}}
 	want := "lost; file[/a]: m1; file[/b]: m2; 2 more failed (`report` shows them); 1 skipped"
 	if got := r.Reason(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -299,7 +299,7 @@ func TestReportIsBounded(t *testing.T) {
 	for i := range 1000 {
 		name := fmt.Sprintf("node%04d", i)
 		r.Nodes[name] = rollout.NodeReport{Group: "g", Stage: strategy.Failed, Error: errors.New(long),
-			Failures: []rollout.Failure{{Resource: "exec[x]", Message: long}}}
+			ItemResults: rollout.ItemResults{Failures: []rollout.Failure{{Resource: "exec[x]", Message: long}}}}
 		r.Departed[name] = rollout.TearDownNode{Status: rollout.NotTornDown, Message: long}
 		r.Warnings = append(r.Warnings, long)
 		down.Nodes[name] = rollout.TearDownNode{Status: rollout.NotTornDown, Message: long}

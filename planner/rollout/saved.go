@@ -201,7 +201,7 @@ func (e *sessionEnd) UnmarshalJSON(data []byte) error {
 
 // fields are what a run keeps of an outcome, besides its error.
 func (o *outcome) fields() strategy.Fields {
-	return strategy.Fields{"failures": &o.failures, "done": &o.done, "altered": &o.altered, "changed": &o.changed,
-		"unchanged": &o.unchanged, "skipped": &o.skipped, "unknown": &o.unknown, "warnings": &o.warnings, "ledger": &o.ledger,
+	return strategy.Fields{"failures": &o.Failures, "done": &o.Done, "altered": &o.Altered, "changed": &o.Changed,
+		"unchanged": &o.Unchanged, "skipped": &o.Skipped, "unknown": &o.Unknown, "warnings": &o.warnings, "ledger": &o.ledger,
 		"sent": &o.sent, "nothing": &o.nothing, "lock": &o.lock, "begun": &o.begun, "boot": &o.boot}
 }

@@ -27,30 +27,24 @@ const Unknown = "unknown"
 
 // outcome is the result of one session.
 type outcome struct {
-	err       error // why the session could not do its work
-	failures  []Failure
-	done      []resource.ID // items with the result that was wanted
-	altered   []resource.ID // those of them that were changed
-	changed   int
-	unchanged int
-	skipped   int
-	unknown   int                    // items without a result
-	ledger    map[resource.ID]string // nil when the session ended without telling
-	warnings  []string
-	sent      bool // false: the run was stopped before
-	nothing   bool // there was nothing to send
-	lock      run.Lock
-	begun     bool // the ledger has the actions that the session starts
-	again     bool // it was lost before it started anything, and is tried again
-	boot      string
-	digest    hash.Hash // of the results that are in the journal; nil: there are none
+	err error // why the session could not do its work
+	ItemResults
+	ledger   map[resource.ID]string // nil when the session ended without telling
+	warnings []string
+	sent     bool // false: the run was stopped before
+	nothing  bool // there was nothing to send
+	lock     run.Lock
+	begun    bool // the ledger has the actions that the session starts
+	again    bool // it was lost before it started anything, and is tried again
+	boot     string
+	digest   hash.Hash // of the results that are in the journal; nil: there are none
 }
 
 // result adds to the result of a session what people look at.
 func (o outcome) result(r run.Result) run.Result {
 	r.Boot = o.boot
-	r.Counts = run.Counts{Changed: o.changed, Unchanged: o.unchanged, Skipped: o.skipped, Unknown: o.unknown}
-	for _, f := range o.failures {
+	r.Counts = run.Counts{Changed: o.Changed, Unchanged: o.Unchanged, Skipped: o.Skipped, Unknown: o.Unknown}
+	for _, f := range o.Failures {
 		if !f.Skipped {
 			r.Counts.Failed++
 			r.Failures = append(r.Failures, string(f.Resource))
@@ -71,7 +65,7 @@ func (o *outcome) recorded(e journal.Event) {
 }
 
 // ok reports whether the session ended without a failure or an item left out.
-func (o outcome) ok() bool { return o.err == nil && len(o.failures) == 0 }
+func (o outcome) ok() bool { return o.err == nil && len(o.Failures) == 0 }
 
 // session runs one catalog on one node. Its tasks are in the journal as started before the catalog is sent and as
 // finished as soon as their results are there; the order of events is that of what happened.
@@ -306,11 +300,11 @@ func (o *outcome) tolerate(node string, tolerated map[resource.ID]bool, tasks in
 	for _, may := range tolerated {
 		all = all && may
 	}
-	o.failures = slices.DeleteFunc(o.failures, func(f Failure) bool {
+	o.Failures = slices.DeleteFunc(o.Failures, func(f Failure) bool {
 		if tolerated[f.Resource] {
 			o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s: %s; this task may fail, so the node goes on",
 				node, f.Resource, f.Message))
-			o.done = append(o.done, f.Resource)
+			o.Done = append(o.Done, f.Resource)
 		}
 		return tolerated[f.Resource]
 	})
@@ -327,20 +321,20 @@ func (o *outcome) tolerate(node string, tolerated map[resource.ID]bool, tasks in
 func (o *outcome) add(r converge.Result) {
 	switch r.Status {
 	case converge.Changed:
-		o.changed++
-		o.done = append(o.done, r.ID)
-		o.altered = append(o.altered, r.ID)
+		o.Changed++
+		o.Done = append(o.Done, r.ID)
+		o.Altered = append(o.Altered, r.ID)
 	case converge.Unchanged, converge.Differs: // differs: it has noop, so that is all that was to be found out
-		o.unchanged++
-		o.done = append(o.done, r.ID)
+		o.Unchanged++
+		o.Done = append(o.Done, r.ID)
 	case converge.Skipped:
-		o.skipped++
-		o.failures = append(o.failures, Failure{Resource: r.ID, Message: cmp.Or(r.Message, "skipped"), Skipped: true})
+		o.Skipped++
+		o.Failures = append(o.Failures, Failure{Resource: r.ID, Message: cmp.Or(r.Message, "skipped"), Skipped: true})
 	case converge.Failed:
-		o.failures = append(o.failures, Failure{Resource: r.ID, Message: cmp.Or(r.Message, "failed without a reason"),
+		o.Failures = append(o.Failures, Failure{Resource: r.ID, Message: cmp.Or(r.Message, "failed without a reason"),
 			Refresh: r.Refreshed})
 	default:
-		o.failures = append(o.failures, Failure{Resource: r.ID,
+		o.Failures = append(o.Failures, Failure{Resource: r.ID,
 			Message: fmt.Sprintf("status %q has no meaning in mode %q", r.Status, converge.Apply)})
 	}
 }
@@ -382,10 +376,10 @@ func (d *driver) conclude(o *outcome, c converge.Manifest, st session, left map[
 			}
 			delete(left, id)
 			e.Resource, e.Status = string(id), Unknown
-			o.unknown++
+			o.Unknown++
 			if o.err == nil {
 				e.Message = "the session ended without its result"
-				o.failures = append(o.failures, Failure{Resource: id, Message: e.Message})
+				o.Failures = append(o.Failures, Failure{Resource: id, Message: e.Message})
 			}
 		}
 		o.recorded(e)
@@ -421,7 +415,7 @@ func unreachable(err error) bool {
 func (o outcome) answered(before bool) bool {
 	var failed *transport.Error
 	switch {
-	case o.err == nil, o.changed+o.unchanged+len(o.failures) > 0, errors.As(o.err, new(*converge.SessionError)):
+	case o.err == nil, o.Changed+o.Unchanged+len(o.Failures) > 0, errors.As(o.err, new(*converge.SessionError)):
 		return true
 	case errors.As(o.err, &failed):
 		return failed.Kind == transport.Busy || failed.Kind == transport.Lost

@@ -91,7 +91,7 @@ func (d *driver) tearDownNode(ctx context.Context, s session) *sessionEnd {
 	if o.again {
 		return nil
 	}
-	n := TearDownNode{Status: TornDown, Undone: o.done, Message: notTornDown(o.err, o.failures)}
+	n := TearDownNode{Status: TornDown, Undone: o.Done, Message: notTornDown(o.err, o.Failures)}
 	outcome := run.Succeeded
 	switch {
 	case folderGone(s.node, o.err) && o.ledger == nil:
