@@ -23,7 +23,10 @@ const (
 // Progress counts the tasks of a service. Deployed, Failed and Waiting sum to Total. Tasks that were applied before
 // count as deployed; waiting tasks were skipped, or their node was unreachable (lsm.md 9).
 type Progress struct {
-	Total, Deployed, Failed, Waiting int
+	Total    int `json:"total"`
+	Deployed int `json:"deployed"`
+	Failed   int `json:"failed"`
+	Waiting  int `json:"waiting"`
 }
 
 // Outcome combines the tasks: any failed task makes it Failed, else any waiting task makes it Waiting. Without tasks it

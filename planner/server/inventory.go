@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
+	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 )
 
@@ -86,41 +87,34 @@ func (s *server) serviceLog(ctx context.Context, q query) (answer any, err error
 
 // instance is a service in the shape of a service inventory (lsm.md 1): the field names are those of its clients.
 type instance struct {
-	ID              string            `json:"id"`
-	Environment     string            `json:"environment"` // the site
-	Entity          string            `json:"service_entity"`
-	EntityVersion   int               `json:"service_entity_version"`
-	Version         int               `json:"version"`
-	DesiredVersion  int               `json:"desired_state_version"`
-	State           string            `json:"state"`
-	Candidate       map[string]any    `json:"candidate_attributes"`
-	Active          map[string]any    `json:"active_attributes"`
-	Rollback        map[string]any    `json:"rollback_attributes"`
-	Config          map[string]bool   `json:"config"`
-	Deleted         bool              `json:"deleted"`
-	Progress        *progress         `json:"deployment_progress"` // null without an active run, and where it is not asked for
-	Identity        *string           `json:"service_identity_attribute_value"`
-	ReferencedBy    []string          `json:"referenced_by"` // null where it is not asked for or known
-	TransferContext string            `json:"transfer_context"`
-	Callback        []string          `json:"callback"` // empty: slipway calls nobody back
-	Metadata        map[string]string `json:"metadata"`
-	Created         time.Time         `json:"created_at"`
-	Updated         time.Time         `json:"last_updated"`
-	Events          []inventoryEvent  `json:"events,omitzero"` // of a version in the log
-}
-
-// progress is how far the active run of the site is with the tasks of a service (lsm.md 9).
-type progress struct {
-	Total    int `json:"total"`
-	Deployed int `json:"deployed"`
-	Failed   int `json:"failed"`
-	Waiting  int `json:"waiting"` // the rest
+	ID             string          `json:"id"`
+	Environment    string          `json:"environment"` // the site
+	Entity         string          `json:"service_entity"`
+	EntityVersion  int             `json:"service_entity_version"`
+	Version        int             `json:"version"`
+	DesiredVersion int             `json:"desired_state_version"`
+	State          string          `json:"state"`
+	Candidate      map[string]any  `json:"candidate_attributes"`
+	Active         map[string]any  `json:"active_attributes"`
+	Rollback       map[string]any  `json:"rollback_attributes"`
+	Config         map[string]bool `json:"config"`
+	Deleted        bool            `json:"deleted"`
+	// of the active run of the site; null without one, and where it is not asked for
+	Progress        *lifecycle.Progress `json:"deployment_progress"`
+	Identity        *string             `json:"service_identity_attribute_value"`
+	ReferencedBy    []string            `json:"referenced_by"` // null where it is not asked for or known
+	TransferContext string              `json:"transfer_context"`
+	Callback        []string            `json:"callback"` // empty: slipway calls nobody back
+	Metadata        map[string]string   `json:"metadata"`
+	Created         time.Time           `json:"created_at"`
+	Updated         time.Time           `json:"last_updated"`
+	Events          []inventoryEvent    `json:"events,omitzero"` // of a version in the log
 }
 
 // progressOf returns the progress of each service for which the active run of a site has tasks, if a request asks for
 // it; nil without an active run.
-func progressOf(ctx context.Context, store *journal.Store, q query) (func(service string) *progress, error) {
-	unknown := func(string) *progress { return nil }
+func progressOf(ctx context.Context, store *journal.Store, q query) (func(service string) *lifecycle.Progress, error) {
+	unknown := func(string) *lifecycle.Progress { return nil }
 	if q.number["include_deployment_progress"] == 0 {
 		return unknown, nil
 	}
@@ -128,7 +122,7 @@ func progressOf(ctx context.Context, store *journal.Store, q query) (func(servic
 	if err != nil || len(runs) == 0 || runs[0].Status != journal.Running {
 		return unknown, err
 	}
-	all := map[string]*progress{}
+	all := map[string]*lifecycle.Progress{}
 	for e, err := range store.Each(ctx, runs[0].ID, 0, journal.RunStarted, journal.Planned, journal.TaskFinished) {
 		switch {
 		case err != nil:
@@ -137,19 +131,19 @@ func progressOf(ctx context.Context, store *journal.Store, q query) (func(servic
 			clear(all)
 		case e.Action == journal.ServiceTasks:
 			for service, tasks := range e.PlannedTasks() {
-				all[service] = &progress{Total: tasks, Waiting: tasks}
+				all[service] = &lifecycle.Progress{Total: tasks, Waiting: tasks}
 			}
 		case e.Kind == journal.TaskFinished:
 			for _, service := range e.Services {
-				all[service].count(e.Status)
+				countTask(all[service], e.Status)
 			}
 		}
 	}
-	return func(service string) *progress { return cmp.Or(all[service], &progress{}) }, nil
+	return func(service string) *lifecycle.Progress { return cmp.Or(all[service], &lifecycle.Progress{}) }, nil
 }
 
-// count counts a task that ended; no progress counts none.
-func (p *progress) count(status string) {
+// countTask counts a task that ended; no progress counts none.
+func countTask(p *lifecycle.Progress, status string) {
 	switch {
 	case p == nil || p.Waiting == 0:
 	case status == "failed":
