@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfjsonpath"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/provider"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // factories starts the provider inside the test, anew for every Terraform command, as Terraform does.
@@ -22,7 +22,7 @@ func factories(t *testing.T) map[string]func() (tfprotov6.ProviderServer, error)
 	t.Helper()
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"slipway": func() (tfprotov6.ProviderServer, error) {
-			return provider.NewServer(t.Context(), "test", &resources.Runs{})
+			return provider.NewServer(t.Context(), "test", &engine.Runs{})
 		},
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -18,7 +16,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/knownvalue"
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 
-	"github.com/slipway/terraform-provider-slipway/resources"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // call calls a function with plain values as Terraform does, and returns the result as a plain value.
@@ -186,7 +185,7 @@ func TestFunctionErrors(t *testing.T) {
 
 // The registry's documentation of the functions comes from their definitions.
 func TestFunctionsAreDescribed(t *testing.T) {
-	server, err := NewServer(t.Context(), "test", &resources.Runs{})
+	server, err := NewServer(t.Context(), "test", &engine.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +239,7 @@ func TestPlainValues(t *testing.T) {
 func factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"slipway": func() (tfprotov6.ProviderServer, error) {
-			return NewServer(context.Background(), "test", &resources.Runs{})
+			return NewServer(context.Background(), "test", &engine.Runs{})
 		},
 	}
 }

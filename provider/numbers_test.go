@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
-	"github.com/slipway/terraform-provider-slipway/resources"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
 // fraction is a value of an attribute that has one number in it, where it is in the attribute, and its path.
@@ -81,7 +81,7 @@ func withOnly(typ tftypes.Type, name string, value tftypes.Value) tftypes.Value 
 
 // TestWholeNumbers gives 1.5 and a number that is too large for each number of provider, resources and data sources.
 func TestWholeNumbers(t *testing.T) {
-	server, err := NewServer(t.Context(), "test", &resources.Runs{})
+	server, err := NewServer(t.Context(), "test", &engine.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/datasources"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
@@ -32,7 +33,7 @@ const Address = "registry.terraform.io/slipway/slipway"
 
 // NewServer returns the provider as Terraform talks to it. runs is shared with main, which waits for runs before it
 // ends.
-func NewServer(ctx context.Context, version string, runs *resources.Runs) (tfprotov6.ProviderServer, error) {
+func NewServer(ctx context.Context, version string, runs *engine.Runs) (tfprotov6.ProviderServer, error) {
 	p := &slipway{version: version, runs: runs, getenv: os.Getenv}
 	server, err := values.NewServer(ctx, p)
 	if err != nil {
@@ -48,7 +49,7 @@ func NewServer(ctx context.Context, version string, runs *resources.Runs) (tfpro
 // Terraform is gone.
 type stopServer struct {
 	values.Server
-	runs *resources.Runs
+	runs *engine.Runs
 }
 
 func (s stopServer) StopProvider(ctx context.Context, req *tfprotov6.StopProviderRequest) (
@@ -60,7 +61,7 @@ func (s stopServer) StopProvider(ctx context.Context, req *tfprotov6.StopProvide
 // slipway is the provider.
 type slipway struct {
 	version string
-	runs    *resources.Runs
+	runs    *engine.Runs
 	getenv  func(string) string
 }
 
@@ -128,7 +129,7 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 		JournalURL:       databaseURL,
 		Unknown:          !known || m.Journal.IsUnknown() || m.JournalDirectory.IsUnknown(),
 		Runs:             p.runs,
-		Planned:          &resources.Planned{},
+		Seen:             &engine.Seen{},
 	}
 	var more diag.Diagnostics
 	data.Keys, more = p.keys(m.EncryptionKey)

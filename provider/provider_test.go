@@ -11,12 +11,13 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 func TestSchemas(t *testing.T) {
-	server, err := NewServer(t.Context(), "test", &resources.Runs{})
+	server, err := NewServer(t.Context(), "test", &engine.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ var credentialsType = tftypes.Map{ElementType: tftypes.String}
 
 // Terraform leaves out what is not in the schema, and a key that was copied from a node's connect would be lost without a word.
 func TestCredentialsOfTheProviderAreRefused(t *testing.T) {
-	server, err := NewServer(t.Context(), "test", &resources.Runs{})
+	server, err := NewServer(t.Context(), "test", &engine.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestConfigure(t *testing.T) {
 		{name: "bad environment", env: environment{"SLIPWAY_PORT": "x"}, wrong: "Invalid environment variable SLIPWAY_PORT"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			runs := &resources.Runs{}
+			runs := &engine.Runs{}
 			p := &slipway{version: "1.2.3", runs: runs, getenv: tt.env.get}
 			var resp provider.ConfigureResponse
 			p.Configure(t.Context(), provider.ConfigureRequest{Config: configured(t, p, tt.attributes, tt.connection)}, &resp)
@@ -200,10 +201,10 @@ func TestConfigure(t *testing.T) {
 			if !ok {
 				t.Fatalf("resources got a %T", resp.ResourceData)
 			}
-			if got.Runs != runs || got.Planned == nil {
+			if got.Runs != runs || got.Seen == nil {
 				t.Errorf("runs or what nodes share are not handed on: %+v", got)
 			}
-			got.Runs, got.Planned, got.Connection.Names = nil, nil, nil
+			got.Runs, got.Seen, got.Connection.Names = nil, nil, nil
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

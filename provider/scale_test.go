@@ -9,17 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipway/terraform-provider-slipway/resources/values"
-
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
-	"github.com/slipway/terraform-provider-slipway/resources"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // large is a site that is applied as it is wanted, as Terraform sends it to the provider: what `terraform plan` costs when nothing is
@@ -37,7 +36,7 @@ const largeGroups, largeServices = 20, 30
 
 func newLarge(tb testing.TB, nodes int) *large {
 	tb.Helper()
-	server, err := NewServer(tb.Context(), "test", &resources.Runs{})
+	server, err := NewServer(tb.Context(), "test", &engine.Runs{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
-	"github.com/slipway/terraform-provider-slipway/resources"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 )
 
 // stopLimit is how long the process outlives the connection to Terraform while a run records its result. Terraform
@@ -24,7 +24,7 @@ func Serve(version string, debugged bool) error {
 		return err
 	}
 	relaxGC()
-	runs := &resources.Runs{}
+	runs := &engine.Runs{}
 	server, err := NewServer(context.Background(), version, runs)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func Serve(version string, debugged bool) error {
 // stopOnSignal stops runs on SIGTERM and SIGHUP. systemd, a container and a closed terminal signal Terraform and its
 // providers alike; a provider that exited at once would lose the result of its run. Terraform decides when this process
 // ends.
-func stopOnSignal(runs *resources.Runs) {
+func stopOnSignal(runs *engine.Runs) {
 	asked := make(chan os.Signal, 1)
 	signal.Notify(asked, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
@@ -65,7 +65,7 @@ const orphanCheck = time.Second
 // example by the end of its terminal (terraform.md 5.7), does not notify its providers, and their library would wait
 // forever. The run loses its connection and stops by itself. Where getppid never changes, as on Windows, this does
 // nothing.
-func endWithParent(parent int, runs *resources.Runs) {
+func endWithParent(parent int, runs *engine.Runs) {
 	for range time.Tick(orphanCheck) {
 		if os.Getppid() != parent {
 			runs.Wait()

@@ -15,15 +15,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/statecheck"
 	"github.com/hashicorp/terraform-plugin-testing/tfversion"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/provider"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // factories starts the provider inside the test, anew for every Terraform command, as Terraform does.
 func factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"slipway": func() (tfprotov6.ProviderServer, error) {
-			return provider.NewServer(context.Background(), "test", &resources.Runs{})
+			return provider.NewServer(context.Background(), "test", &engine.Runs{})
 		},
 	}
 }

@@ -80,7 +80,7 @@ func (a *namedAction) site(ctx context.Context, of attr.Value) (s site.Site, dia
 
 // settings are what the nodes are reached with.
 func (a *namedAction) settings(siteName string) engine.Settings {
-	return engine.Settings{Connection: a.provider.Connection, Cache: a.provider.Runs.cache(siteName)}
+	return engine.Settings{Connection: a.provider.Connection, Cache: a.provider.Runs.Cache(siteName)}
 }
 
 // checkAction is slipway_check.
@@ -105,7 +105,7 @@ func (a *checkAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	if resp.Diagnostics.Append(diags...); diags.HasError() {
 		return
 	}
-	ctx, stop := a.provider.Runs.stoppable(ctx)
+	ctx, stop := a.provider.Runs.Stoppable(ctx)
 	defer stop()
 	e := a.provider.engine()
 	past, _, adopted := e.Adopt(ctx, s.Name, engine.State{})
@@ -180,7 +180,7 @@ func (a *rebootAction) Invoke(ctx context.Context, req action.InvokeRequest, res
 		}
 		slices.Sort(m.Nodes)
 	}
-	ctx, end := a.provider.Runs.working(ctx)
+	ctx, end := a.provider.Runs.Working(ctx)
 	defer end()
 	resp.Diagnostics.Append(messages(a.provider.engine().Reboot(ctx, s, m.Nodes, limit, a.settings(s.Name),
 		func(node string) {

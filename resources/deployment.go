@@ -64,7 +64,7 @@ func (p ProviderData) engine() *engine.Engine {
 	}
 	return &engine.Engine{
 		Journals: p.Journals(), Executor: executor,
-		Caller: controller.New(controller.Options{}), Now: time.Now, GiveUp: p.Runs.ending(),
+		Caller: controller.New(controller.Options{}), Now: time.Now, GiveUp: p.Runs.Ending(),
 		Handing: p.Handing, Log: logged,
 	}
 }

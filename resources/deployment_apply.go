@@ -31,31 +31,32 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := d.provider.Runs.within(ctx, "create", timeout)
+	ctx, cancel := d.provider.Runs.Within(ctx, "create", timeout)
 	defer cancel()
-	old := d.provider.Runs.replacedBy(plan.Site.ValueString())
-	out, diags := d.apply(ctx, req.Plan, &plan, nil, engine.State{}, engine.Run{Replaced: old.nodes}, key)
+	old := d.provider.Runs.ReplacedBy(plan.Site.ValueString())
+	out, diags := d.apply(ctx, req.Plan, &plan, nil, engine.State{}, engine.Run{Replaced: old.Nodes}, key)
 	if out.Status != "" {
 		diags = ofCreation(diags)
 	}
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
-	if s, known, _ := plan.Value(ctx); known && (out.Active != "" || out.Status == "" && len(old.nodes) > 0) {
+	if s, known, _ := plan.Value(ctx); known && (out.Active != "" || out.Status == "" && len(old.Nodes) > 0) {
 		if out.Active != "" { // the next creation waits for the run
 			plan.ActiveRun = types.StringValue(out.Active)
 		}
-		out = out.Begun(s, old.nodes)
+		out = out.Begun(s, old.Nodes)
 	}
 	if out.Status == "" {
 		return // no node was touched, and nothing was before: nothing to save
 	}
-	resp.Diagnostics.Append(plan.show(out, nil, old.value)...)
+	older, _ := old.Shown.(values.Opaque) // nil where nothing is replaced
+	resp.Diagnostics.Append(plan.show(out, nil, older)...)
 	if diags.HasError() {
 		plan.forReplacement()
 	}
 	nodes, ds := plan.nodes(ctx, out.State)
 	resp.Diagnostics.Append(ds...)
-	d.provider.Runs.created(plan.Site.ValueString(), engine.Reach(nodes, d.provider.connection(key)))
+	d.provider.Runs.Created(plan.Site.ValueString(), engine.Reach(nodes, d.provider.connection(key)))
 	resp.Diagnostics.Append(save(context.WithoutCancel(ctx), &resp.State, resp.Identity, resp.Private, plan, out.State)...)
 }
 
@@ -87,7 +88,7 @@ func (d *Deployment) Update(ctx context.Context, req resource.UpdateRequest, res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := d.provider.Runs.within(ctx, "update", timeout)
+	ctx, cancel := d.provider.Runs.Within(ctx, "update", timeout)
 	defer cancel()
 	out, diags := d.apply(ctx, req.Plan, &plan, &prior, past, engine.Run{}, key)
 	resp.Diagnostics.Append(diags...)
@@ -154,13 +155,13 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 		return
 	}
 	if !saved {
-		d.provider.Planned.noteState(state)
+		d.provider.Seen.NoteState(state.Site.ValueString(), state.shown())
 		nodes, diags := state.nodes(ctx, past)
 		resp.Diagnostics.Append(diags...)
-		d.provider.Runs.replace(name, replaced{nodes, state.Nodes})
+		d.provider.Runs.Replace(name, engine.Replaced{Nodes: nodes, Shown: state.Nodes})
 		return
 	}
-	if now, created := d.provider.Runs.wasCreated(name); created {
+	if now, created := d.provider.Runs.WasCreated(name); created {
 		nodes, diags := state.nodes(ctx, past)
 		resp.Diagnostics.Append(diags...)
 		resp.Diagnostics.Append(messages(past.LeftBehind(engine.Reach(nodes, d.provider.Connection), now))...)
@@ -191,7 +192,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if resp.Diagnostics.Append(diags...); resp.Diagnostics.HasError() {
 		return
 	}
-	ctx, cancel := d.provider.Runs.within(ctx, "delete", timeout)
+	ctx, cancel := d.provider.Runs.Within(ctx, "delete", timeout)
 	defer cancel()
 	prior := engine.Prior{State: past, Nodes: nodes, Unreachable: values.Texts(state.Unreachable)}
 	out := d.provider.engine().Destroy(ctx, name, prior, engine.Run{Settings: d.settings(state, nil, types.StringNull()),

@@ -61,7 +61,7 @@ func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, r
 // warnOfHanded says what became of the last run that was handed over for a site that is not in the state, or of which a
 // plan without refresh, or a creation before the destroy, does not know that it is.
 func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) (diags diag.Diagnostics) {
-	_, inState := d.provider.Planned.runOf(siteName.ValueString())
+	_, inState := d.provider.Seen.RunOf(siteName.ValueString())
 	if inState || d.provider.Unknown || siteName.IsUnknown() {
 		return nil // of a site in the state, the refresh, or the apply, has said it
 	}

@@ -158,7 +158,7 @@ func (d *Deployment) settings(plan deploymentModelV1, prior *deploymentModelV1, 
 	return engine.Settings{
 		CheckAll:   prior != nil && !plan.Triggers.Equal(prior.Triggers),
 		Connection: d.provider.connection(key), Unreached: d.provider.Unknown,
-		Cache: d.provider.Runs.cache(plan.Site.ValueString()),
+		Cache: d.provider.Runs.Cache(plan.Site.ValueString()),
 	}
 }
 
@@ -329,7 +329,7 @@ func (m *deploymentModelV1) foreseePart(ctx context.Context, p *engine.Part, pri
 // warnOfTaint explains a creation of a site that is in the state with steps, of which Terraform hides those that are
 // equal.
 func (d *Deployment) warnOfTaint(plan deploymentModelV1, desired document.Deployment) (diags diag.Diagnostics) {
-	run, _ := d.provider.Planned.runOf(plan.Site.ValueString())
+	run, _ := d.provider.Seen.RunOf(plan.Site.ValueString())
 	if run == 0 {
 		return nil
 	}

@@ -27,7 +27,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	d.provider.Planned.noteState(state)
+	d.provider.Seen.NoteState(state.Site.ValueString(), state.shown())
 	done, diags := d.readHanded(ctx, req, resp, &state, &past)
 	if resp.Diagnostics.Append(diags...); resp.State.Raw.IsNull() {
 		return
@@ -70,7 +70,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		return
 	}
 
-	ctx, stop := d.provider.Runs.stoppable(ctx)
+	ctx, stop := d.provider.Runs.Stoppable(ctx)
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &engine.TimeLimitError{Setting: "timeouts.read", Limit: timeout})
 	defer cancel()
@@ -79,7 +79,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	how := engine.Inspection{Settings: d.settings(state, nil, types.StringNull()), Known: drift,
 		Parallelism: int(state.Parallelism.ValueInt64()), Corrected: map[string]site.Node{}}
 	for _, n := range past.Reaching(s.Nodes) {
-		if now, corrected := d.provider.Planned.of(n); corrected {
+		if now, corrected := d.provider.Seen.Of(n); corrected {
 			how.Corrected[n.Name] = now
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/provider"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // planning plans deployments through the provider's own protocol, without Terraform.
@@ -54,7 +54,7 @@ func (p *planning) mayApply() (journals string) {
 
 func newPlanning(t *testing.T) *planning {
 	t.Helper()
-	server, err := provider.NewServer(t.Context(), "test", &resources.Runs{})
+	server, err := provider.NewServer(t.Context(), "test", &engine.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func factsOn(m converge.Identity) attr.Value {
 // Facts asks nodes what they are like, and changes nothing there. Those of a node that does not answer are null, and a
 // warning says why.
 func (p ProviderData) Facts(ctx context.Context, nodes []site.Node) (types.Map, diag.Diagnostics) {
-	ctx, stop := p.Runs.stoppable(ctx)
+	ctx, stop := p.Runs.Stoppable(ctx)
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, defaultReadTimeout,
 		&engine.TimeLimitError{Setting: "reading facts", Limit: defaultReadTimeout})

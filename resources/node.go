@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
@@ -24,7 +25,7 @@ func NewNode() resource.Resource {
 // node is slipway_node.
 type node struct {
 	held
-	planned *Planned
+	seen *engine.Seen
 }
 
 var (

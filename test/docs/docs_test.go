@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/provider"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 const (
@@ -60,7 +60,7 @@ func TestGuides(t *testing.T) {
 
 // Every attribute is on its page with its own description, and nothing else is; every page shows its example and how to import.
 func TestSchemas(t *testing.T) {
-	server, err := provider.NewServer(t.Context(), "test", &resources.Runs{})
+	server, err := provider.NewServer(t.Context(), "test", &engine.Runs{})
 	if err != nil {
 		t.Fatal(err)
 	}

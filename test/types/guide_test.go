@@ -12,9 +12,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
 
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/provider"
-	"github.com/slipway/terraform-provider-slipway/resources"
 )
 
 // The guide in the tree is the one that the schemas and examples give.
@@ -103,7 +103,7 @@ func TestExamplesPlan(t *testing.T) {
 			resource.UnitTest(t, resource.TestCase{
 				ProtoV6ProviderFactories: map[string]func() (tfprotov6.ProviderServer, error){
 					"slipway": func() (tfprotov6.ProviderServer, error) {
-						return provider.NewServer(t.Context(), "test", &resources.Runs{})
+						return provider.NewServer(t.Context(), "test", &engine.Runs{})
 					},
 				},
 				Steps: []resource.TestStep{{Config: config, PlanOnly: true, ExpectNonEmptyPlan: true}},

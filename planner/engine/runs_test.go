@@ -1,4 +1,4 @@
-package resources
+package engine
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func TestRunsGiveUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				runs := &Runs{}
 				if tt.needs > 0 {
-					ending := runs.ending()
+					ending := runs.Ending()
 					runs.work.Go(func() { <-ending; <-time.After(tt.needs) })
 				}
 				start := time.Now()
@@ -37,14 +37,14 @@ func TestRunsGiveUp(t *testing.T) {
 // SIGTERM and SIGHUP end runs as Terraform's first interrupt does, and those that come later, too.
 func TestStopEndsRuns(t *testing.T) {
 	r := &Runs{}
-	ctx, cancel := r.within(t.Context(), "update", time.Hour)
+	ctx, cancel := r.Within(t.Context(), "update", time.Hour)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
 		t.Fatalf("before the signal: %v", err)
 	}
 	r.Stop()
 	r.Stop()
-	later, cancelLater := r.within(t.Context(), "update", time.Hour)
+	later, cancelLater := r.Within(t.Context(), "update", time.Hour)
 	defer cancelLater()
 	for _, c := range []context.Context{ctx, later} {
 		if <-c.Done(); !errors.Is(context.Cause(c), context.Canceled) {
