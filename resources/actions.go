@@ -109,9 +109,9 @@ func (a *checkAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	defer stop()
 	e := a.provider.engine()
 	past, _, adopted := e.Adopt(ctx, s.Name, engine.State{})
-	resp.Diagnostics.Append(messages(adopted)...)
+	resp.Diagnostics.Append(values.Diagnostics(adopted)...)
 	looked := e.Check(ctx, past, s, engine.Inspection{Settings: a.settings(s.Name)})
-	resp.Diagnostics.Append(messages(looked.Messages)...)
+	resp.Diagnostics.Append(values.Diagnostics(looked.Messages)...)
 	if !looked.Done {
 		resp.Diagnostics.AddError("Drift was not checked", "The warnings say why.")
 		return
@@ -182,7 +182,7 @@ func (a *rebootAction) Invoke(ctx context.Context, req action.InvokeRequest, res
 	}
 	ctx, end := a.provider.Runs.Working(ctx)
 	defer end()
-	resp.Diagnostics.Append(messages(a.provider.engine().Reboot(ctx, s, m.Nodes, limit, a.settings(s.Name),
+	resp.Diagnostics.Append(values.Diagnostics(a.provider.engine().Reboot(ctx, s, m.Nodes, limit, a.settings(s.Name),
 		func(node string) {
 			resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf("node %q is back", node)})
 		}))...)

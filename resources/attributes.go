@@ -24,6 +24,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
@@ -196,7 +197,7 @@ func moved(to string) validator.String {
 
 func hasMoved(at path.Path, to string) diag.Diagnostics {
 	return diag.Diagnostics{diag.NewAttributeErrorDiagnostic(at, at.String()+" has moved",
-		"Give "+values.Join(at.ParentPath().String(), to)+" instead.")}
+		"Give "+invalid.PathTo(at.ParentPath().String(), to)+" instead.")}
 }
 
 // movedSecrets refuses what [movedAttribute] refuses, in a node that is known.
@@ -206,7 +207,7 @@ func movedSecrets(node tftypes.Value) (diags diag.Diagnostics) {
 	refuse := func(at path.Path, below map[string]any, fields []ConnectionField) {
 		for _, f := range fields {
 			if f.Sensitive && below[f.Name] != nil {
-				diags.Append(hasMoved(at.AtName(f.Name), values.Join(nodeCredentials, f.Name))...)
+				diags.Append(hasMoved(at.AtName(f.Name), invalid.PathTo(nodeCredentials, f.Name))...)
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
 	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
@@ -41,7 +42,7 @@ func configurationRule(form configurationForm) validator.Dynamic {
 			return diags
 		}
 		for _, p := range form.check(at.String(), value) {
-			diags.Append(values.Diagnostic(within(at, p.Attribute), p, p.Attribute+": "+p.Message))
+			diags.Append(values.Diagnostic(within(at, p.Attribute), engine.Describe(p, p.Attribute+": "+p.Message)))
 		}
 		return diags
 	}}
@@ -76,7 +77,7 @@ func (v configurationForm) check(at string, value any) (errs invalid.Errors) {
 	if v.defaults {
 		types, _, errs := read.Defaults(value, at)
 		for _, typ := range slices.Sorted(maps.Keys(types)) {
-			place := values.Join(at, typ)
+			place := invalid.PathTo(at, typ)
 			s, known := schemas[typ]
 			if !known {
 				errs = append(errs, site.UnknownTypeError("", "", place, typ, schemas))
@@ -92,12 +93,12 @@ func (v configurationForm) check(at string, value any) (errs invalid.Errors) {
 	for _, typ := range slices.Sorted(maps.Keys(types)) {
 		s, known := schemas[typ]
 		if !known {
-			errs = append(errs, site.UnknownTypeError("", "", values.Join(at, typ), typ, schemas))
+			errs = append(errs, site.UnknownTypeError("", "", invalid.PathTo(at, typ), typ, schemas))
 			continue
 		}
 		for _, title := range slices.Sorted(maps.Keys(types[typ])) {
 			place := strings.TrimPrefix(site.ConfigurationPath(typ, title, ""), "configuration.")
-			errs = append(errs, v.checkResource(s, values.Join(at, place),
+			errs = append(errs, v.checkResource(s, invalid.PathTo(at, place),
 				planresource.Resource{Type: typ, Title: title, Parameters: types[typ][title]})...)
 		}
 	}
@@ -116,7 +117,7 @@ func (v configurationForm) checkResource(s planresource.Schema, at string,
 		}
 		p := site.ParameterError("", "", r.Type, r.Title, e)
 		if p.Attribute = at; e.Attribute != "title" {
-			p.Attribute = values.Join(at, e.Attribute)
+			p.Attribute = invalid.PathTo(at, e.Attribute)
 		}
 		errs = append(errs, p)
 	}

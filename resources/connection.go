@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"github.com/slipway/terraform-provider-slipway/resources/values"
+	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
 // ConnectionField is one attribute of a connection, as the provider (`connection`) and slipway_node (`connect`) have
@@ -142,7 +142,7 @@ func connectionAttributes(fields []ConnectionField, ofProvider bool) map[string]
 		case f.Sensitive:
 			secrets[f.Name] = schema.StringAttribute{Optional: true, Sensitive: true, Validators: validators,
 				MarkdownDescription: description + stateNote}
-			attributes[f.Name] = movedAttribute(values.Join(nodeCredentials, f.Name))
+			attributes[f.Name] = movedAttribute(invalid.PathTo(nodeCredentials, f.Name))
 			continue
 		}
 		if !ofProvider {
@@ -200,5 +200,5 @@ func movedAttribute(to string) schema.Attribute {
 // the secrets, if there is one.
 func eitherKey(secrets string) []validator.Object {
 	return []validator.Object{onlyOneOf("Give the private key as text or as a file, not both.",
-		values.Join(secrets, "private_key"), "private_key_file")}
+		invalid.PathTo(secrets, "private_key"), "private_key_file")}
 }

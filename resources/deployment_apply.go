@@ -132,7 +132,7 @@ func (d *Deployment) apply(ctx context.Context, planned tfsdk.Plan, plan, prior 
 	how.Secrets = secretsOf(plan.SecretsWO)
 	how.Secrets.Version = plan.SecretsVersion.String()
 	out = d.provider.engine().Apply(ctx, before, desired, how)
-	diags.Append(messages(out.Messages)...)
+	diags.Append(values.Diagnostics(out.Messages)...)
 	return out, diags
 }
 
@@ -164,12 +164,12 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	if now, created := d.provider.Runs.WasCreated(name); created {
 		nodes, diags := state.nodes(ctx, past)
 		resp.Diagnostics.Append(diags...)
-		resp.Diagnostics.Append(messages(past.LeftBehind(engine.Reach(nodes, d.provider.Connection), now))...)
+		resp.Diagnostics.Append(values.Diagnostics(past.LeftBehind(engine.Reach(nodes, d.provider.Connection), now))...)
 		return
 	}
 	limits, diags := limitsOf(ctx, state, &state)
 	resp.Diagnostics.Append(diags...)
-	if resp.Diagnostics.Append(messages(limits.Refusal())...); resp.Diagnostics.HasError() {
+	if resp.Diagnostics.Append(values.Diagnostics(limits.Refusal())...); resp.Diagnostics.HasError() {
 		return
 	}
 	h, diags := d.lastHanded(ctx, req.State, req.Private, &state, &past)
@@ -197,7 +197,7 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	prior := engine.Prior{State: past, Nodes: nodes, Unreachable: values.Texts(state.Unreachable)}
 	out := d.provider.engine().Destroy(ctx, name, prior, engine.Run{Settings: d.settings(state, nil, types.StringNull()),
 		Parallelism: int(state.Parallelism.ValueInt64())})
-	resp.Diagnostics.Append(messages(out.Messages)...)
+	resp.Diagnostics.Append(values.Diagnostics(out.Messages)...)
 	resp.Diagnostics.Append(tornDown(out)...)
 	if out.Status == "" || out.Status == engine.Destroyed {
 		return

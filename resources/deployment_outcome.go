@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -16,7 +15,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
-	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/services"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
@@ -83,27 +81,6 @@ func setIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, attribut
 		return nil
 	}
 	return identity.SetAttribute(ctx, path.Root(attribute), value)
-}
-
-// messages shows what an operation of the engine reports.
-func messages(of engine.Messages) (diags diag.Diagnostics) {
-	for _, e := range of {
-		switch e := e.(type) {
-		case invalid.Error:
-			diags.Append(values.Diagnostics(invalid.Errors{e})...)
-		case *engine.Message:
-			at := path.Empty()
-			for name := range strings.SplitSeq(e.Attribute, ".") {
-				if name != "" {
-					at = at.AtName(name)
-				}
-			}
-			diags.Append(values.DiagnosticAt(at, e.Warning, e.Summary, e.Detail))
-		default:
-			diags.AddError("The operation failed", e.Error())
-		}
-	}
-	return diags
 }
 
 var (

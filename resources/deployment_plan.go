@@ -67,7 +67,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if known && !resp.Diagnostics.HasError() && !given.IsUnknown() {
 		secrets := secretsOf(given)
 		secrets.Later, secrets.Null = append(secrets.Later, secrets.Null...), nil // the apply may know what is null here
-		resp.Diagnostics.Append(messages(secrets.Missing(w.Site))...)
+		resp.Diagnostics.Append(values.Diagnostics(secrets.Missing(w.Site))...)
 		resp.Diagnostics.Append(values.Diagnostics(w.Plan.RefusedSecrets(secrets.Content))...)
 	}
 	if resp.Diagnostics.HasError() {
@@ -78,7 +78,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 		return
 	}
-	if resp.Diagnostics.Append(messages(w.Frozen(w.Lines()))...); resp.Diagnostics.HasError() {
+	if resp.Diagnostics.Append(values.Diagnostics(w.Frozen(w.Lines()))...); resp.Diagnostics.HasError() {
 		return
 	}
 	p := w.Plan
@@ -93,10 +93,10 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		return
 	}
 	resp.Diagnostics.Append(d.missingFiles(w)...)
-	resp.Diagnostics.Append(messages(w.Sources())...)
+	resp.Diagnostics.Append(values.Diagnostics(w.Sources())...)
 	if prior != nil {
 		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w.Losses(), false)...)
-		resp.Diagnostics.Append(messages(w.ReachedOtherwise())...)
+		resp.Diagnostics.Append(values.Diagnostics(w.ReachedOtherwise())...)
 	}
 	if prior != nil && len(p.Departed) > 0 && plan.OnDestroy.ValueString() == onDestroyRetain {
 		resp.Diagnostics.AddAttributeWarning(path.Root("nodes"), "Nodes that left the site are torn down",
@@ -105,19 +105,21 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 }
 
 // MissingFiles warns of the files that the provider's connection names and that are missing.
-func MissingFiles(c site.Connection) diag.Diagnostics { return messages(engine.MissingDefaultFiles(c)) }
+func MissingFiles(c site.Connection) diag.Diagnostics {
+	return values.Diagnostics(engine.MissingDefaultFiles(c))
+}
 
 // missingFiles warns of files that connections of nodes name and that are missing, unless workers have them.
 func (d *Deployment) missingFiles(w *engine.Planned) diag.Diagnostics {
 	if d.provider.Unknown || d.provider.Handing != nil {
 		return nil
 	}
-	return messages(w.MissingFiles(d.provider.Connection))
+	return values.Diagnostics(w.MissingFiles(d.provider.Connection))
 }
 
 // handed refuses what does not reach workers, where they execute runs; w is nil where nothing is planned.
 func (d *Deployment) handed(w *engine.Planned, defaults site.Connection) diag.Diagnostics {
-	return messages(d.provider.engine().Handed(w, defaults))
+	return values.Diagnostics(d.provider.engine().Handed(w, defaults))
 }
 
 // work plans. known is false, and there is no plan, when the site is not wholly known. lacks is what the part of a site
@@ -255,7 +257,7 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 		return diags
 	}
 	if lacks.Attribute != "" {
-		return messages(engine.Unplanned(lacks, past, ""))
+		return values.Diagnostics(engine.Unplanned(lacks, past, ""))
 	}
 	w, known, errs := d.work(ctx, whole, part, &lacks, prior, past)
 	if errs.HasError() && len(lacks.Loose) > 0 { // what a node has for certain may not do without the rest
@@ -264,13 +266,13 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 		}
 	}
 	if errs.HasError() {
-		return messages(engine.Unplanned(lacks, past, errs.Errors()[0].Detail()))
+		return values.Diagnostics(engine.Unplanned(lacks, past, errs.Errors()[0].Detail()))
 	}
 	if !known {
-		return messages(engine.Unplanned(lacks, past, ""))
+		return values.Diagnostics(engine.Unplanned(lacks, past, ""))
 	}
 	diags.Append(d.missingFiles(w)...)
-	diags.Append(messages(w.Sources())...)
+	diags.Append(values.Diagnostics(w.Sources())...)
 	diags.Append(d.handed(w, site.Connection{})...)
 	p := w.Part(lacks, past)
 	if !lacks.Nameless {
@@ -288,16 +290,16 @@ func (d *Deployment) planPart(ctx context.Context, plan *deploymentModelV1, desi
 	}
 	if w.Site.Ends() && !lacks.SureOfNodes() {
 		return append(diags,
-			messages(engine.Unplanned(lacks, past, "which nodes come before a pause for approval depends on it"))...)
+			values.Diagnostics(engine.Unplanned(lacks, past, "which nodes come before a pause for approval depends on it"))...)
 	}
 	if p.HasWork() {
-		diags.Append(messages(p.Frozen([]string{"what is certain of run " + run.String()}))...)
+		diags.Append(values.Diagnostics(p.Frozen([]string{"what is certain of run " + run.String()}))...)
 		plan.Run = run
 	}
 	if prior != nil && !prior.Nodes.IsNull() {
 		plan.foreseePart(ctx, p, *prior, before, past)
 	}
-	diags.Append(messages(p.Warning(before.Run + 1))...)
+	diags.Append(values.Diagnostics(p.Warning(before.Run + 1))...)
 	return diags
 }
 
@@ -373,7 +375,7 @@ func (d *Deployment) noteReplacement(ctx context.Context, plan, prior deployment
 	if diags.Append(ds...); diags.HasError() {
 		return diags
 	}
-	noted := messages(limits.CheckReplacement(past, values.Texts(prior.Unreachable), creation))
+	noted := values.Diagnostics(limits.CheckReplacement(past, values.Texts(prior.Unreachable), creation))
 	if !noted.HasError() {
 		diags.Append(noted...)
 		return diags

@@ -70,9 +70,9 @@ func protect(ctx context.Context, plan, prior deploymentModelV1, past engine.Sta
 	if diags.HasError() {
 		return diags
 	}
-	refused := messages(limits.Check(losses, atMost))
+	refused := values.Diagnostics(limits.Check(losses, atMost))
 	if !plan.Site.Equal(prior.Site) {
-		refused = messages(limits.CheckOther(past, values.Texts(prior.Unreachable)))
+		refused = values.Diagnostics(limits.CheckOther(past, values.Texts(prior.Unreachable)))
 	}
 	if refused.HasError() {
 		refused.AddWarning("This plan may be that of a destroy", "Terraform plans the configuration before it destroys, too. "+
@@ -91,7 +91,7 @@ func planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagn
 	}
 	limits, more := limitsOf(ctx, state, &state)
 	if diags.Append(more...); !diags.HasError() {
-		diags.Append(messages(limits.CheckDestroy(past, values.Texts(state.Unreachable)))...)
+		diags.Append(values.Diagnostics(limits.CheckDestroy(past, values.Texts(state.Unreachable)))...)
 	}
 	if run := state.ActiveRun.ValueString(); run != "" { // Terraform does not print what the refresh says of it
 		diags.AddWarning("A run is active", fmt.Sprintf("Run %s works on the site %q. A destroy waits for it when the run is a "+

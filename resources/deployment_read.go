@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 const defaultReadTimeout = 5 * time.Minute
@@ -39,7 +40,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 	}
 	e := d.provider.engine()
 	past, known, found := e.Adopt(ctx, state.Site.ValueString(), past)
-	resp.Diagnostics.Append(messages(found)...)
+	resp.Diagnostics.Append(values.Diagnostics(found)...)
 	if known != nil {
 		before := state.ServiceValues
 		state.setServices(known, nil, nil)
@@ -84,7 +85,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		}
 	}
 	looked := e.Check(ctx, past, s, how)
-	resp.Diagnostics.Append(messages(looked.Messages)...)
+	resp.Diagnostics.Append(values.Diagnostics(looked.Messages)...)
 	if !looked.Done {
 		return
 	}
@@ -113,5 +114,5 @@ func (d *Deployment) warnOfCreation(ctx context.Context, state deploymentModelV1
 	if !known || diags.HasError() || more.HasError() {
 		return nil
 	}
-	return messages(shown.Unfinished(*prior, s, d.settings(state, nil, types.StringNull())))
+	return values.Diagnostics(shown.Unfinished(*prior, s, d.settings(state, nil, types.StringNull())))
 }

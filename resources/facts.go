@@ -134,7 +134,7 @@ func (p ProviderData) Facts(ctx context.Context, nodes []site.Node) (types.Map, 
 	for _, n := range nodes {
 		out[n.Name] = factsOn(machines[n.Name])
 	}
-	return types.MapValueMust(FactsType, out), messages(found)
+	return types.MapValueMust(FactsType, out), values.Diagnostics(found)
 }
 
 // factValue returns a value of [converge.Identity].Facts.Plain as Terraform has it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/catalog"
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
@@ -47,7 +48,7 @@ func (*service) ValidateConfig(_ context.Context, req resource.ValidateConfigReq
 			if p.Object = "service"; name == "" {
 				at, detail = path.Empty(), "The service "+p.Message
 			}
-			resp.Diagnostics.Append(values.Diagnostic(at, p, detail))
+			resp.Diagnostics.Append(values.Diagnostic(at, engine.Describe(p, detail)))
 		}
 	}
 	config, _ := values.Plain(req.Config.Raw).(map[string]any)

@@ -154,14 +154,6 @@ func Shared[T any](name string, given any, diags *diag.Diagnostics) (shared T, o
 	return shared, ok
 }
 
-// Join joins the path of an object and the name of an attribute of it.
-func Join(at, name string) string {
-	if at == "" {
-		return name
-	}
-	return at + "." + name
-}
-
 // NameRule says what the names of sites, nodes, groups, services and overrides are.
 const NameRule = "must begin with a letter or digit and go on with letters, digits, dots, underscores and hyphens"
 
