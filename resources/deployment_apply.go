@@ -3,7 +3,6 @@ package resources
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -35,9 +34,6 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	defer cancel()
 	old := d.provider.Runs.ReplacedBy(plan.Site.ValueString())
 	out, diags := d.apply(ctx, req.Plan, &plan, nil, engine.State{}, engine.Run{Replaced: old.Nodes}, key)
-	if out.Status != "" {
-		diags = ofCreation(diags)
-	}
 	resp.Diagnostics.Append(diags...)
 	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
 	if s, known, _ := plan.Value(ctx); known && (out.Active != "" || out.Status == "" && len(old.Nodes) > 0) {
@@ -58,18 +54,6 @@ func (d *Deployment) Create(ctx context.Context, req resource.CreateRequest, res
 	resp.Diagnostics.Append(ds...)
 	d.provider.Runs.Created(plan.Site.ValueString(), engine.Reach(nodes, d.provider.connection(key)))
 	resp.Diagnostics.Append(save(context.WithoutCancel(ctx), &resp.State, resp.Identity, resp.Private, plan, out.State)...)
-}
-
-// ofCreation adds to the error of a failed creation what Terraform will show next.
-func ofCreation(diags diag.Diagnostics) (out diag.Diagnostics) {
-	for _, d := range diags {
-		if d.Severity() == diag.SeverityError && strings.HasSuffix(d.Detail(), "the next plan shows the rest.") {
-			d = diag.NewErrorDiagnostic(d.Summary(), d.Detail()+" Terraform plans to replace the deployment then, because "+
-				"its creation failed: nothing is torn down for that, and what is done is not done again.")
-		}
-		out = append(out, d)
-	}
-	return out
 }
 
 // Update brings the site from what is applied to what is wanted. When that fails, the state says what was reached, so
@@ -197,31 +181,11 @@ func (d *Deployment) Delete(ctx context.Context, req resource.DeleteRequest, res
 	prior := engine.Prior{State: past, Nodes: nodes, Unreachable: values.Texts(state.Unreachable)}
 	out := d.provider.engine().Destroy(ctx, name, prior, engine.Run{Settings: d.settings(state, nil, types.StringNull()),
 		Parallelism: int(state.Parallelism.ValueInt64())})
-	resp.Diagnostics.Append(values.Diagnostics(out.Messages)...)
-	resp.Diagnostics.Append(tornDown(out)...)
+	resp.Diagnostics.Append(values.Diagnostics(append(out.Messages, out.TornDown()...))...)
 	if out.Status == "" || out.Status == engine.Destroyed {
 		return
 	}
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("unreachable"), stringList(out.Unreachable))...)
 	resp.Diagnostics.Append(remember(context.WithoutCancel(ctx), resp.Private, out.State)...)
 	resp.Diagnostics.Append(rememberHanded(context.WithoutCancel(ctx), resp.Private, out.Run)...)
-}
-
-// tornDown shows what a tear-down left behind.
-func tornDown(out engine.Outcome) (diags diag.Diagnostics) {
-	switch {
-	case out.Status == "": // no node was touched, or the run goes on
-	case out.Status != engine.Destroyed:
-		var answered string
-		if len(out.Lost) > 0 {
-			answered = fmt.Sprintf("\nNodes that the state does not list as unreachable do not answer: %s. Bring them back; those that are gone for good are forgotten by the next destroy, when they do not answer then either.",
-				strings.Join(engine.FirstLines(out.Lost), ", "))
-		}
-		diags.AddError("The site was not torn down", out.Report+answered+
-			"\nThe deployment stays in the state. Fix the cause and destroy again, or set on_destroy = \"retain\" and apply to let go of the nodes as they are.")
-	case len(out.Unreachable) > 0:
-		diags.AddWarning("Nodes were forgotten",
-			out.Report+"\nThey did not answer. What slipway applied there is still there; their ledger is kept in /var/lib/slipway.")
-	}
-	return diags
 }

@@ -3,7 +3,6 @@ package resources
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -12,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // handedKey is where a deployment has the last run that was handed over and whose outcome is in the state.
@@ -43,8 +43,7 @@ func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, r
 	case h == nil:
 	case h.Active:
 		state.ActiveRun = types.StringValue(h.Run.ID)
-		diags.AddWarning("A run is active", fmt.Sprintf("Run %s, started %s, works on the site %q; no node was looked at. %s.",
-			h.Run.ID, h.Run.Started.Format(time.RFC3339), h.Run.Site, engine.Waiting(h.Run)))
+		diags.AddWarning("A run is active", h.Working(fmt.Sprintf("works on the site %q; no node was looked at", h.Run.Site)))
 		return true, diags
 	case h.Outcome.Status == engine.Destroyed:
 		resp.State.RemoveResource(ctx)
@@ -60,26 +59,12 @@ func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, r
 
 // warnOfHanded says what became of the last run that was handed over for a site that is not in the state, or of which a
 // plan without refresh, or a creation before the destroy, does not know that it is.
-func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) (diags diag.Diagnostics) {
+func (d *Deployment) warnOfHanded(ctx context.Context, siteName types.String) diag.Diagnostics {
 	_, inState := d.provider.Seen.RunOf(siteName.ValueString())
 	if inState || d.provider.Unknown || siteName.IsUnknown() {
 		return nil // of a site in the state, the refresh, or the apply, has said it
 	}
-	h, err := d.provider.engine().LastHanded(ctx, siteName.ValueString(), "")
-	switch {
-	case err != nil:
-		diags.AddWarning("The last run is not known", err.Error())
-	case h == nil || h.Outcome.Status == engine.Destroyed:
-	case h.Active:
-		diags.AddWarning("A run is active", fmt.Sprintf("Run %s, started %s, works on the site %q, for which a creation is "+
-			"planned. %s.", h.Run.ID, h.Run.Started.Format(time.RFC3339), h.Run.Site, engine.Waiting(h.Run)))
-	default:
-		diags.AddWarning("A run of the site has ended", fmt.Sprintf("Run %s of the site %q ended at %s: %s. A creation of the "+
-			"site is planned, which knows no outcome of it. When it succeeded, applying the configuration that it was started with "+
-			"takes its outcome over. Else the apply goes on from what is on the nodes.", h.Run.ID, h.Run.Site,
-			h.Run.Ended.Format(time.RFC3339), h.Run.Status))
-	}
-	return diags
+	return values.Diagnostics(d.provider.engine().HandedBefore(ctx, siteName.ValueString()))
 }
 
 // lastHanded returns the last run that was handed over, unless its outcome is in the state; nil: there is none. The
@@ -103,19 +88,12 @@ func (d *Deployment) lastHanded(ctx context.Context, from tfsdk.State, private p
 // adopt takes over what a run left behind for whose end nobody waited.
 func adopt(ctx context.Context, from tfsdk.State, h *engine.Handed, state *deploymentModelV1,
 	past *engine.State) (diags diag.Diagnostics) {
-	detail := fmt.Sprintf("Run %s of the site %q ended at %s: %s.", h.Run.ID, h.Run.Site, h.Run.Ended.Format(time.RFC3339),
-		h.Run.Status)
-	for _, m := range h.Outcome.Messages {
-		detail += "\n\n" + m.Error()
-	}
+	detail := h.Report()
 	if h.Outcome.Status == "" { // no node was touched
 		diags.AddWarning("A run ended without Terraform", detail)
 		return diags
 	}
 	if h.Run.Operation == engine.Delete {
-		for _, d := range tornDown(h.Outcome) {
-			detail += "\n\n" + d.Summary() + ": " + d.Detail()
-		}
 		diags.AddWarning("A run ended without Terraform", detail)
 		state.Unreachable, past.Applied = stringList(h.Outcome.Unreachable), h.Outcome.State.Applied
 		return diags

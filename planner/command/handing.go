@@ -127,8 +127,7 @@ func (d *deployment) adopt(ctx context.Context, c *stateContent) (active string,
 	case h == nil:
 		return "", false, nil
 	case h.Active:
-		d.notes.printf("Run %s, started %s, is active on the site %s; no node is looked at. %s.\n", h.Run.ID,
-			h.Run.Started.Format(time.RFC3339), d.site.Name, engine.Waiting(h.Run))
+		d.notes.printf("%s\n", h.Working("is active on the site "+d.site.Name+"; no node is looked at"))
 		return h.Run.ID, false, nil
 	}
 	var m model

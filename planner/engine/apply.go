@@ -54,7 +54,11 @@ type application struct {
 // Apply brings a site from prior to s. prior is nil for a site that is not known: the run then goes on from what the
 // nodes' ledgers and the journal say. When ctx ends, no new task is started and running ones have their grace.
 func (e *Engine) Apply(ctx context.Context, prior *Prior, s site.Site, how Run) Outcome {
-	return e.apply(ctx, prior, s, how, nil, nil)
+	out := e.apply(ctx, prior, s, how, nil, nil)
+	if prior == nil && how.Owner == "" && out.Status != "" {
+		out.tainted()
+	}
+	return out
 }
 
 // apply is Apply; r is a run that the journal has already, and drive drives its machine; nil: this process does.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -99,4 +100,24 @@ func (e *Engine) destroy(ctx context.Context, siteName string, prior Prior, how 
 		out.Status = Failed
 	}
 	return out
+}
+
+// TornDown says what a tear-down left behind.
+func (o Outcome) TornDown() (m Messages) {
+	switch {
+	case o.Status == "": // no node was touched, or the run goes on
+	case o.Status != Destroyed:
+		var answered string
+		if len(o.Lost) > 0 {
+			answered = fmt.Sprintf("\nNodes that the state does not list as unreachable do not answer: %s. Bring them back; "+
+				"those that are gone for good are forgotten by the next destroy, when they do not answer then either.",
+				strings.Join(FirstLines(o.Lost), ", "))
+		}
+		m.fail("The site was not torn down", "%s%s\nThe deployment stays in the state. Fix the cause and destroy again, or "+
+			"set on_destroy = \"retain\" and apply to let go of the nodes as they are.", o.Report, answered)
+	case len(o.Unreachable) > 0:
+		m.warn("Nodes were forgotten", "%s\nThey did not answer. What slipway applied there is still there; their ledger is "+
+			"kept in /var/lib/slipway.", o.Report)
+	}
+	return m
 }

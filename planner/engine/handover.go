@@ -243,11 +243,11 @@ func (e *Engine) stop(ctx context.Context, run journal.Run, out *Outcome) bool {
 func (o *Outcome) detached(run journal.Run) {
 	o.Active = run.ID
 	o.fail("The run goes on", "Run %s of the site %q is active and goes on without Terraform. The next plan says how far it "+
-		"is, or how it ended. %s.", run.ID, run.Site, Waiting(run))
+		"is, or how it ended. %s.", run.ID, run.Site, waiting(run))
 }
 
-// Waiting says what to do about an active run of which this process is not part.
-func Waiting(run journal.Run) string {
+// waiting says what to do about an active run of which this process is not part.
+func waiting(run journal.Run) string {
 	wait := "Apply the configuration that it was started with"
 	if run.Operation == Delete {
 		wait = "Destroy again"
@@ -275,6 +275,48 @@ type Handed struct {
 	// Of a run that has ended: its outcome, without services, and what was given with it as [Run.Model].
 	Outcome Outcome
 	Model   []byte
+}
+
+// Working says of an active run what it does, and what to do about it.
+func (h *Handed) Working(does string) string {
+	return fmt.Sprintf("Run %s, started %s, %s. %s.", h.Run.ID, h.Run.Started.Format(time.RFC3339), does, waiting(h.Run))
+}
+
+// Report says how a run ended that nobody waited for, and what its outcome reports.
+func (h *Handed) Report() string {
+	report := h.ended()
+	for _, m := range h.Outcome.Messages {
+		report += "\n\n" + m.Error()
+	}
+	if h.Run.Operation == Delete {
+		for _, m := range h.Outcome.TornDown() {
+			report += "\n\n" + m.Error()
+		}
+	}
+	return report
+}
+
+func (h *Handed) ended() string {
+	return fmt.Sprintf("Run %s of the site %q ended at %s: %s.", h.Run.ID, h.Run.Site, h.Run.Ended.Format(time.RFC3339),
+		h.Run.Status)
+}
+
+// HandedBefore says what became of the last run that was handed over for a site of which a creation is planned.
+func (e *Engine) HandedBefore(ctx context.Context, siteName string) (m Messages) {
+	h, err := e.LastHanded(ctx, siteName, "")
+	switch {
+	case err != nil:
+		m.warn("The last run is not known", "%v", err)
+	case h == nil || h.Outcome.Status == Destroyed:
+	case h.Active:
+		m.warn("A run is active", "%s",
+			h.Working(fmt.Sprintf("works on the site %q, for which a creation is planned", siteName)))
+	default:
+		m.warn("A run of the site has ended", "%s A creation of the site is planned, which knows no outcome of it. When it "+
+			"succeeded, applying the configuration that it was started with takes its outcome over. Else the apply goes on from "+
+			"what is on the nodes.", h.ended())
+	}
+	return m
 }
 
 // LastHanded returns the last run of a site when a workflow executes it, or executed it. nil: there is none, or it is

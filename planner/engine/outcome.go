@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/slipway/terraform-provider-slipway/planner"
 	"github.com/slipway/terraform-provider-slipway/planner/converge"
@@ -245,6 +246,16 @@ func (o *Outcome) report(ctx context.Context, r rollout.Report) {
 		o.warn("The site was rolled out in part", "%v\nNo critical group failed. The next plan shows the rest.", r)
 	case len(r.Warnings) > 0:
 		o.warn("The site was rolled out, with remarks", "%v", r)
+	}
+}
+
+// tainted adds to the error of a creation what Terraform will show next.
+func (o *Outcome) tainted() {
+	for _, e := range o.Messages {
+		if m, ok := e.(*Message); ok && !m.Warning && strings.HasSuffix(m.Detail, "the next plan shows the rest.") {
+			m.Detail += " Terraform plans to replace the deployment then, because its creation failed: nothing is torn down " +
+				"for that, and what is done is not done again."
+		}
 	}
 }
 
