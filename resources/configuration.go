@@ -2,8 +2,6 @@ package resources
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/refine"
-	planresource "github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
@@ -72,55 +69,12 @@ func within(at path.Path, attribute string) path.Path {
 }
 
 // check reports what is wrong with a configuration at a place.
-func (v configurationForm) check(at string, value any) (errs invalid.Errors) {
+func (v configurationForm) check(at string, value any) invalid.Errors {
 	read, schemas := document.NewValues(true), (&refine.Templates{}).Types()
 	if v.defaults {
 		types, _, errs := read.Defaults(value, at)
-		for _, typ := range slices.Sorted(maps.Keys(types)) {
-			place := invalid.PathTo(at, typ)
-			s, known := schemas[typ]
-			if !known {
-				errs = append(errs, site.UnknownTypeError("", "", place, typ, schemas))
-				continue
-			}
-			// the parameters count for every title
-			r := planresource.Resource{Type: typ, Title: "any", Parameters: types[typ]}
-			errs = append(errs, v.checkResource(s, place, r)...)
-		}
-		return errs
+		return append(errs, site.ValidateDefaults(types, at, schemas)...)
 	}
 	types, _, errs := read.Configuration(value, at, v.override)
-	for _, typ := range slices.Sorted(maps.Keys(types)) {
-		s, known := schemas[typ]
-		if !known {
-			errs = append(errs, site.UnknownTypeError("", "", invalid.PathTo(at, typ), typ, schemas))
-			continue
-		}
-		for _, title := range slices.Sorted(maps.Keys(types[typ])) {
-			place := strings.TrimPrefix(site.ConfigurationPath(typ, title, ""), "configuration.")
-			errs = append(errs, v.checkResource(s, invalid.PathTo(at, place),
-				planresource.Resource{Type: typ, Title: title, Parameters: types[typ][title]})...)
-		}
-	}
-	return errs
-}
-
-// checkResource reports what the type of a configuration resource does not accept.
-func (v configurationForm) checkResource(s planresource.Schema, at string,
-	r planresource.Resource) (errs invalid.Errors) {
-	if v.override {
-		s.Check = nil // it judges the whole resource
-	}
-	for _, e := range s.Validate(r) {
-		if e.Code == invalid.MissingParameter && v.override {
-			continue
-		}
-		p := site.ParameterError("", "", r.Type, r.Title, e)
-		if p.Attribute = at; e.Attribute != "title" {
-			p.Attribute = invalid.PathTo(at, e.Attribute)
-		}
-		errs = append(errs, p)
-	}
-	slices.SortStableFunc(errs, func(a, b invalid.Error) int { return strings.Compare(a.Attribute, b.Attribute) })
-	return errs
+	return append(errs, site.ValidateConfiguration(types, at, v.override, schemas)...)
 }

@@ -71,3 +71,56 @@ func UnknownTypeError(object, name, attribute, typ string, schemas map[string]re
 	}
 	return p
 }
+
+// ValidateConfiguration reports what the types of the configuration at a path do not accept. Where it changes resources
+// of others, as that of an override does, nothing is required.
+func ValidateConfiguration(c resource.Configuration, at string, changes bool,
+	schemas map[string]resource.Schema) invalid.Errors {
+	validate := func(s resource.Schema, titles map[string]resource.Parameters) (errs invalid.Errors) {
+		for _, title := range slices.Sorted(maps.Keys(titles)) {
+			place := strings.TrimPrefix(ConfigurationPath(s.Type, title, ""), "configuration.")
+			errs = append(errs, validateResource(s, invalid.PathTo(at, place), title, titles[title], changes)...)
+		}
+		return errs
+	}
+	return validateTypes(c, at, schemas, validate)
+}
+
+// ValidateDefaults is ValidateConfiguration for the defaults of an override: parameters for every title of a type.
+func ValidateDefaults(defaults map[string]map[string]any, at string,
+	schemas map[string]resource.Schema) invalid.Errors {
+	return validateTypes(defaults, at, schemas, func(s resource.Schema, p map[string]any) invalid.Errors {
+		return validateResource(s, invalid.PathTo(at, s.Type), "any", p, true)
+	})
+}
+
+func validateTypes[T any](types map[string]T, at string, schemas map[string]resource.Schema,
+	validate func(resource.Schema, T) invalid.Errors) (errs invalid.Errors) {
+	for _, typ := range slices.Sorted(maps.Keys(types)) {
+		if s, known := schemas[typ]; known {
+			errs = append(errs, validate(s, types[typ])...)
+		} else {
+			errs = append(errs, UnknownTypeError("", "", invalid.PathTo(at, typ), typ, schemas))
+		}
+	}
+	return errs
+}
+
+// validateResource reports what the type of a configuration resource does not accept.
+func validateResource(s resource.Schema, at, title string, p resource.Parameters, changes bool) (errs invalid.Errors) {
+	if changes {
+		s.Check = nil // it judges the whole resource
+	}
+	for _, e := range s.Validate(resource.Resource{Type: s.Type, Title: title, Parameters: p}) {
+		if e.Code == invalid.MissingParameter && changes {
+			continue
+		}
+		wrong := ParameterError("", "", s.Type, title, e)
+		if wrong.Attribute = at; e.Attribute != "title" {
+			wrong.Attribute = invalid.PathTo(at, e.Attribute)
+		}
+		errs = append(errs, wrong)
+	}
+	slices.SortStableFunc(errs, func(a, b invalid.Error) int { return strings.Compare(a.Attribute, b.Attribute) })
+	return errs
+}
