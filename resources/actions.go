@@ -64,12 +64,9 @@ func (a *namedAction) site(ctx context.Context, of attr.Value) (s site.Site, dia
 		diags.AddAttributeError(at, "Invalid deployment", "Give a slipway_deployment as a whole, that was applied: deployment = slipway_deployment.NAME.")
 		return s, diags
 	}
-	s, known, errs := document.NewValues(false).Site(document.Deployment{
-		Site: name, Nodes: given["nodes"], Groups: given["groups"], Services: given["services"],
-		Overrides: given["overrides"], Plugins: given["plugins"], Ordering: given["ordering"], Triggers: given["triggers"],
-		SecretsVersion: given["secrets_version"], Bounds: map[string]any{"failure_budget": given["failure_budget"],
-			"approval": given["approval"], "approved_batches": given["approved_batches"]},
-	})
+	delete(given, "freeze") // an action is about the whole site
+	delete(given, "limit")
+	s, known, errs := document.NewValues(false).Site(document.DeploymentOf(given))
 	diags.Append(values.Diagnostics(errs)...)
 	s, _ = engine.ReadDirectories(s) // what cannot be read is not checked
 	if !known && !diags.HasError() {
@@ -116,7 +113,7 @@ func (a *checkAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 		resp.Diagnostics.AddError("Drift was not checked", "The warnings say why.")
 		return
 	}
-	found := slices.Concat(looked.Unfinished, looked.Drift)
+	found := looked.Differences()
 	lines := make([]string, len(found))
 	for i, d := range found {
 		change, _, _ := strings.Cut(d.Change, "\n")

@@ -82,30 +82,25 @@ func (m deploymentModelV1) nodes(ctx context.Context, past engine.State) ([]site
 	return past.Reaching(nodes), diags
 }
 
+// desire returns the attributes that say what the site is, by their names.
+func (m deploymentModelV1) desire() map[string]attr.Value {
+	return map[string]attr.Value{"site": m.Site, "nodes": m.Nodes, "groups": m.Groups, "services": m.Services,
+		"overrides": m.Overrides, "plugins": m.Plugins, "ordering": m.Ordering, "triggers": m.Triggers,
+		"secrets_version": m.SecretsVersion, "failure_budget": m.FailureBudget, "freeze": m.Freeze, "limit": m.Limit,
+		"approval": m.Approval, "approved_batches": m.Approved}
+}
+
 // desired returns what the model asks for as plain values.
 func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, diags diag.Diagnostics) {
-	var budget, freeze, limit, approval, approved any
-	for _, part := range []struct {
-		name  string
-		value attr.Value
-		into  *any
-	}{
-		{"site", m.Site, &d.Site}, {"nodes", m.Nodes, &d.Nodes}, {"groups", m.Groups, &d.Groups},
-		{"services", m.Services, &d.Services}, {"overrides", m.Overrides, &d.Overrides}, {"plugins", m.Plugins, &d.Plugins},
-		{"ordering", m.Ordering, &d.Ordering}, {"triggers", m.Triggers, &d.Triggers},
-		{"secrets_version", m.SecretsVersion, &d.SecretsVersion},
-		{"failure_budget", m.FailureBudget, &budget}, {"freeze", m.Freeze, &freeze},
-		{"limit", m.Limit, &limit}, {"approval", m.Approval, &approval},
-		{"approved_batches", m.Approved, &approved},
-	} {
+	given := map[string]any{}
+	desire := m.desire()
+	for _, name := range slices.Sorted(maps.Keys(desire)) {
 		var err error
-		if *part.into, err = values.Opened(ctx, part.value); err != nil {
-			diags.AddAttributeError(path.Root(part.name), "Invalid "+part.name, err.Error())
+		if given[name], err = values.Opened(ctx, desire[name]); err != nil {
+			diags.AddAttributeError(path.Root(name), "Invalid "+name, err.Error())
 		}
 	}
-	d.Bounds = map[string]any{"failure_budget": budget, "freeze": freeze, "limit": limit, "approval": approval,
-		"approved_batches": approved}
-	return d, diags
+	return document.DeploymentOf(given), diags
 }
 
 // Value returns the site that the model describes. known is false when any part of it is unknown; the site is then not
@@ -133,13 +128,15 @@ func (m deploymentModelV1) shown() engine.Shown {
 
 // sameDesire reports whether two models ask for the same.
 func (m deploymentModelV1) sameDesire(o deploymentModelV1) bool {
-	return m.Site.Equal(o.Site) && m.Nodes.Equal(o.Nodes) && m.Groups.Equal(o.Groups) && m.Services.Equal(o.Services) &&
-		m.Overrides.Equal(o.Overrides) && m.Plugins.Equal(o.Plugins) && m.Ordering.Equal(o.Ordering) &&
-		m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) && m.OnDestroy.Equal(o.OnDestroy) &&
-		m.DriftDetection.Equal(o.DriftDetection) && m.Triggers.Equal(o.Triggers) && m.Timeouts.Equal(o.Timeouts) &&
-		m.Protect.Equal(o.Protect) && m.FailureBudget.Equal(o.FailureBudget) && m.Freeze.Equal(o.Freeze) &&
-		m.Limit.Equal(o.Limit) && m.Approval.Equal(o.Approval) && m.Approved.Equal(o.Approved) &&
-		m.SecretsVersion.Equal(o.SecretsVersion)
+	other := o.desire()
+	for name, v := range m.desire() {
+		if !v.Equal(other[name]) {
+			return false
+		}
+	}
+	return m.Parallelism.Equal(o.Parallelism) && m.ParallelGroups.Equal(o.ParallelGroups) &&
+		m.OnDestroy.Equal(o.OnDestroy) && m.DriftDetection.Equal(o.DriftDetection) && m.Timeouts.Equal(o.Timeouts) &&
+		m.Protect.Equal(o.Protect)
 }
 
 // keepSame keeps what the prior state has of objects that only got new attributes, not set, in a later version of

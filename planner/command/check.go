@@ -56,25 +56,19 @@ func newCheck(f *runFlags) *cobra.Command {
 		if !found.Done {
 			return failedCheck(errors.New("drift was not checked"))
 		}
-		var rows [][]string
-		drift := []journal.Drift{}
-		add := func(items []engine.DriftItem, unfinished bool) {
-			for _, item := range items {
-				line, _, _ := strings.Cut(item.Change, "\n")
-				rows = append(rows, []string{item.Node, string(item.Resource), line})
-				drift = append(drift, journal.Drift{Node: item.Node, Resource: string(item.Resource), Change: item.Change,
-					Unfinished: unfinished})
-			}
+		drift := found.Differences()
+		rows := make([][]string, len(drift))
+		for i, d := range drift {
+			line, _, _ := strings.Cut(d.Change, "\n")
+			rows[i] = []string{d.Node, d.Resource, line}
 		}
-		add(found.Unfinished, true)
-		add(found.Drift, false)
 		switch {
 		case *output == asJSON:
 			err = writeJSON(d.out.w, struct {
 				Site        string          `json:"site"`
 				Drift       []journal.Drift `json:"drift"`
 				Unreachable []string        `json:"unreachable"`
-			}{d.site.Name, drift, orEmpty(found.Unreachable)})
+			}{d.site.Name, orEmpty(drift), orEmpty(found.Unreachable)})
 		case len(rows) > 0:
 			d.out.table(*output, []string{"NODE", "RESOURCE", "CHANGE"}, rows)
 			err = d.out.err

@@ -21,13 +21,15 @@ func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err 
 		Overriding: map[string][]resource.Configuration{}, Brings: noBrings()}}
 	plugins, _ := MembersOf(d.Plugins, "plugin")
 	p.plugins = len(plugins) > 0
-	for _, a := range []struct {
+	type attribute struct {
 		name  string
 		value any
-	}{{"site", d.Site}, {"plugins", d.Plugins}, {orderingObject, d.Ordering}, {"triggers", d.Triggers},
-		{"failure_budget", d.Bounds["failure_budget"]}, {"freeze", d.Bounds["freeze"]},
-		{"limit", d.Bounds["limit"]}, {"approval", d.Bounds["approval"]},
-		{"approved_batches", d.Bounds["approved_batches"]}} {
+	}
+	whole := []attribute{{"site", d.Site}, {"plugins", d.Plugins}, {orderingObject, d.Ordering}, {"triggers", d.Triggers}}
+	for _, name := range bounds {
+		whole = append(whole, attribute{name, d.Bounds[name]})
+	}
+	for _, a := range whole {
 		if missing := unknownIn(a.name, a.value); len(missing) > 0 {
 			p.Attribute = missing[0]
 			return d, p.Lacking, nil

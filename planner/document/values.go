@@ -50,6 +50,20 @@ type Deployment struct {
 	Bounds         map[string]any // see [site.Bounds]
 }
 
+// bounds are the attributes of a deployment that limit a run.
+var bounds = []string{"failure_budget", "freeze", "limit", "approval", "approved_batches"}
+
+// DeploymentOf returns what the attributes of a slipway_deployment, by their names, have of its site.
+func DeploymentOf(given map[string]any) Deployment {
+	d := Deployment{Site: given["site"], Nodes: given["nodes"], Groups: given["groups"], Services: given["services"],
+		Overrides: given["overrides"], Plugins: given["plugins"], Ordering: given[orderingObject],
+		Triggers: given["triggers"], SecretsVersion: given["secrets_version"], Bounds: map[string]any{}}
+	for _, name := range bounds {
+		d.Bounds[name] = given[name]
+	}
+	return d
+}
+
 // Site reads the site of a deployment. Where anything is unknown there is no site to be used. The errors name their
 // objects, and those without a name by their place in the deployment.
 func (v *Values) Site(d Deployment) (s site.Site, known bool, errs invalid.Errors) {

@@ -31,6 +31,16 @@ type Checked struct {
 	Messages
 }
 
+// Differences returns all that is not in order as the journal has it: what is unfinished first, because a list may be
+// cut.
+func (c Checked) Differences() (all []journal.Drift) {
+	for i, d := range slices.Concat(c.Unfinished, c.Drift) {
+		all = append(all, journal.Drift{Node: d.Node, Resource: string(d.Resource), Change: d.Change,
+			Unfinished: i < len(c.Unfinished)})
+	}
+	return all
+}
+
 // DriftItem is a configuration resource that is no longer as slipway left it.
 type DriftItem struct {
 	Node     string
@@ -263,15 +273,7 @@ func (e *Engine) record(ctx context.Context, s site.Site, found Checked) error {
 	if err != nil {
 		return err
 	}
-	c := journal.Check{Nodes: len(s.Nodes), Unreachable: found.Unreachable}
-	add := func(items []DriftItem, unfinished bool) {
-		for _, d := range items {
-			c.Drift = append(c.Drift, journal.Drift{Node: d.Node, Resource: string(d.Resource), Change: d.Change,
-				Unfinished: unfinished})
-		}
-	}
-	add(found.Unfinished, true) // first: a check lists so many
-	add(found.Drift, false)
+	c := journal.Check{Nodes: len(s.Nodes), Drift: found.Differences(), Unreachable: found.Unreachable}
 	return errors.Join(store.RecordCheck(ctx, c), store.Close())
 }
 
