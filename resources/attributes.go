@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 
@@ -96,12 +95,7 @@ func labelSelectorValidator() validator.String {
 
 // labelValidator accepts the key or the value of a node's label: one that a selector can name.
 func labelValidator() validator.String {
-	return textRule("not empty, no colon, no white space around it", func(s string) error {
-		if s == "" || strings.Contains(s, ":") || strings.TrimSpace(s) != s {
-			return fmt.Errorf("%q cannot be the key or value of a label, because no selector could name it; write something without colon and without white space around it", s)
-		}
-		return nil
-	})
+	return textRule("not empty, no colon, no white space around it", site.CheckLabelSide)
 }
 
 // rolePatternValidator accepts a role or `/regular expression/` (fuel.md B4).
@@ -117,23 +111,7 @@ func rolePatternValidator() validator.String {
 
 // addressValidator accepts a host name or an IP address, nothing around it.
 func addressValidator() validator.String {
-	return textRule("a host name or IP address", func(s string) error {
-		switch {
-		case net.ParseIP(s) != nil:
-			return nil
-		case s == "":
-			return errors.New("the address is empty; write a host name or IP address, or leave it out for a local node")
-		case strings.Contains(s, "@"):
-			return fmt.Errorf("%q names a user; write the host only, and the user in the connection", s)
-		case strings.ContainsAny(s, ":[]"):
-			return fmt.Errorf("%q is not a host name or IP address; write the host only, and the port in the connection", s)
-		case strings.ContainsAny(s, " \t\r\n/"):
-			return fmt.Errorf("%q is not a host name or IP address", s)
-		case strings.HasPrefix(s, "-"):
-			return fmt.Errorf("%q begins with a hyphen; no host name does", s)
-		}
-		return nil
-	})
+	return textRule("a host name or IP address", site.CheckAddress)
 }
 
 // oneCriterion accepts an object that gives at least one of its attributes.

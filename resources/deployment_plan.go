@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"fmt"
 	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -81,7 +80,6 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if resp.Diagnostics.Append(values.Diagnostics(w.Frozen(w.Lines()))...); resp.Diagnostics.HasError() {
 		return
 	}
-	p := w.Plan
 	if prior != nil && !w.HasChanges() && !w.Drifted() && prior.shown().Settled() &&
 		plan.sameDesire(*prior) && prior.ActiveRun.ValueString() == "" {
 		plan.computedV1 = prior.computedV1 // nothing is to be done
@@ -98,9 +96,8 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 		resp.Diagnostics.Append(protect(ctx, plan, *prior, past, w.Losses(), false)...)
 		resp.Diagnostics.Append(values.Diagnostics(w.ReachedOtherwise())...)
 	}
-	if prior != nil && len(p.Departed) > 0 && plan.OnDestroy.ValueString() == onDestroyRetain {
-		resp.Diagnostics.AddAttributeWarning(path.Root("nodes"), "Nodes that left the site are torn down",
-			"on_destroy = \"retain\" keeps nodes as they are when the whole deployment is destroyed. A node that is taken out of nodes is torn down all the same.")
+	if prior != nil && plan.OnDestroy.ValueString() == onDestroyRetain {
+		resp.Diagnostics.Append(values.Diagnostics(w.Retaining())...)
 	}
 }
 
@@ -330,16 +327,12 @@ func (m *deploymentModelV1) foreseePart(ctx context.Context, p *engine.Part, pri
 
 // warnOfTaint explains a creation of a site that is in the state with steps, of which Terraform hides those that are
 // equal.
-func (d *Deployment) warnOfTaint(plan deploymentModelV1, desired document.Deployment) (diags diag.Diagnostics) {
+func (d *Deployment) warnOfTaint(plan deploymentModelV1, desired document.Deployment) diag.Diagnostics {
 	run, _ := d.provider.Seen.RunOf(plan.Site.ValueString())
 	if run == 0 {
 		return nil
 	}
-	diags.AddWarning("The site is in the state, and is planned as a creation",
-		"When Terraform says that the deployment is tainted, nothing is torn down for that: the creation checks what is "+
-			"applied and does what is missing. After \"terraform untaint\" the plan is an update.\n"+
-			d.stepsOfCreation(plan, desired, run))
-	return diags
+	return values.Diagnostics(engine.Tainted(d.stepsOfCreation(plan, desired, run)))
 }
 
 // stepsOfCreation is [engine.StepsOfCreation]; empty where the site is not known.
@@ -365,11 +358,8 @@ func (d *Deployment) noteReplacement(ctx context.Context, plan, prior deployment
 	diags := private.SetKey(ctx, replacementKey, nil)
 	creation := func() string { return d.stepsOfCreation(plan, desired, prior.Run.ValueInt64()) }
 	if !plan.Site.Equal(prior.Site) {
-		if steps := creation(); steps != "" {
-			diags.AddWarning("Another site is created", fmt.Sprintf("site was %q and is %q now.\n%s", prior.Site.ValueString(),
-				plan.Site.ValueString(), steps))
-		}
-		return diags
+		renamed := engine.Renamed(prior.Site.ValueString(), plan.Site.ValueString(), creation())
+		return append(diags, values.Diagnostics(renamed)...)
 	}
 	limits, ds := limitsOf(ctx, plan, &prior)
 	if diags.Append(ds...); diags.HasError() {

@@ -65,9 +65,7 @@ func (d *Deployment) Read(ctx context.Context, req resource.ReadRequest, resp *r
 		for i, e := range errs {
 			lines[i] = e.Detail()
 		}
-		resp.Diagnostics.AddWarning("Drift was not checked",
-			"The site in the state is not one that this version of slipway can plan:\n"+
-				strings.Join(lines, "\n")+"\n\nThe next apply with a valid configuration resolves this.")
+		resp.Diagnostics.Append(values.Diagnostics(engine.Unplannable(strings.Join(lines, "\n")))...)
 		return
 	}
 

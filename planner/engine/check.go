@@ -111,8 +111,7 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 	out.State = past
 	tasks, errs := desired(past, &s, how.Cache)
 	if errs != "" {
-		out.warn("Drift was not checked", "The site in the state is not one that this version of slipway can plan:\n%s\n\n"+
-			"The next apply with a valid configuration resolves this.", errs)
+		out.add(Unplannable(errs))
 		return out
 	}
 	if err := e.ready(ctx); err != nil {
@@ -207,6 +206,13 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 		out.warn("The check is not in the journal", "%v", err)
 	}
 	return out
+}
+
+// Unplannable says why a site was not checked: errs, a line each, are wrong in what the state has of it.
+func Unplannable(errs string) (m Messages) {
+	m.warn("Drift was not checked", "The site in the state is not one that this version of slipway can plan:\n%s\n\n"+
+		"The next apply with a valid configuration resolves this.", errs)
+	return m
 }
 
 // unfinished says in which state a run left a resource, or the node itself where id is a mark. lockedBy is the run that

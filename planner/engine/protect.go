@@ -74,6 +74,16 @@ func (p Protect) Refusal() (m Messages) {
 	return m
 }
 
+// Retaining warns, where a destroy leaves nodes as they are, that those which leave the site are torn down.
+func (p *Planned) Retaining() (m Messages) {
+	if len(p.Plan.Departed) > 0 {
+		m = append(m, &Message{Warning: true, Attribute: "nodes", Summary: "Nodes that left the site are torn down",
+			Detail: "on_destroy = \"retain\" keeps nodes as they are when the whole deployment is destroyed. A node that is " +
+				"taken out of nodes is torn down all the same."})
+	}
+	return m
+}
+
 // CheckReplacement says what a replacement of the whole deployment does that the provider did not ask for, or refuses
 // it. creation are the steps of the creation that Terraform does not print.
 func (p Protect) CheckReplacement(past State, silent []string, creation func() string) Messages {
@@ -102,6 +112,23 @@ func destroyed(past State, silent []string) planner.Losses {
 }
 
 func byNode(losses planner.Losses) string { return "By node:\n" + strings.Join(losses.ByNode(), "\n") }
+
+// Tainted explains a creation of a site that is in the state with steps, of which Terraform hides those that are equal.
+func Tainted(creation string) (m Messages) {
+	m.warn("The site is in the state, and is planned as a creation", "When Terraform says that the deployment is tainted, "+
+		"nothing is torn down for that: the creation checks what is applied and does what is missing. After \"terraform "+
+		"untaint\" the plan is an update.\n%s", creation)
+	return m
+}
+
+// Renamed warns of the creation of a site that is in the state under another name. creation are its steps, where
+// Terraform does not print them.
+func Renamed(before, now, creation string) (m Messages) {
+	if creation != "" {
+		m.warn("Another site is created", "site was %q and is %q now.\n%s", before, now, creation)
+	}
+	return m
+}
 
 // StepsOfCreation lists the steps of the creation of a site where Terraform hides those that equal the state's: a
 // creation is always run 1. Empty where Terraform prints all of them, or the site cannot be planned.

@@ -1,7 +1,9 @@
 package site
 
 import (
+	"errors"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"strings"
 	"unicode"
@@ -50,6 +52,35 @@ func checkTitle(name string) string {
 			name, r)
 	}
 	return ""
+}
+
+// CheckAddress returns an error for what is no host name or IP address, with nothing around it.
+func CheckAddress(s string) error {
+	ip, notIP := netip.ParseAddr(s)
+	switch {
+	case notIP == nil && ip.Zone() == "":
+		return nil
+	case s == "":
+		return errors.New("the address is empty; write a host name or IP address, or leave it out for a local node")
+	case strings.Contains(s, "@"):
+		return fmt.Errorf("%q names a user; write the host only, and the user in the connection", s)
+	case strings.ContainsAny(s, ":[]"):
+		return fmt.Errorf("%q is not a host name or IP address; write the host only, and the port in the connection", s)
+	case strings.ContainsAny(s, " \t\r\n/"):
+		return fmt.Errorf("%q is not a host name or IP address", s)
+	case strings.HasPrefix(s, "-"):
+		return fmt.Errorf("%q begins with a hyphen; no host name does", s)
+	}
+	return nil
+}
+
+// CheckLabelSide returns an error for a key or value of a node's label that no selector can name.
+func CheckLabelSide(s string) error {
+	if s == "" || strings.Contains(s, ":") || strings.TrimSpace(s) != s {
+		return fmt.Errorf("%q cannot be the key or value of a label, because no selector could name it; write something "+
+			"without colon and without white space around it", s)
+	}
+	return nil
 }
 
 // NamesOf returns the names of objects, in their order.
