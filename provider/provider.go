@@ -143,7 +143,7 @@ func (p *slipway) Configure(ctx context.Context, req provider.ConfigureRequest, 
 		data.Unknown = true
 	}
 	if known && m.Engine.IsNull() { // else workers have the files
-		resp.Diagnostics.Append(resources.MissingFiles(connection)...)
+		resp.Diagnostics.Append(values.Diagnostics(engine.MissingDefaultFiles(connection))...)
 	}
 	resp.ResourceData, resp.DataSourceData, resp.ActionData, resp.ListResourceData = data, data, data, data
 }

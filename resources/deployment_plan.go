@@ -101,11 +101,6 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	}
 }
 
-// MissingFiles warns of the files that the provider's connection names and that are missing.
-func MissingFiles(c site.Connection) diag.Diagnostics {
-	return values.Diagnostics(engine.MissingDefaultFiles(c))
-}
-
 // missingFiles warns of files that connections of nodes name and that are missing, unless workers have them.
 func (d *Deployment) missingFiles(w *engine.Planned) diag.Diagnostics {
 	if d.provider.Unknown || d.provider.Handing != nil {
