@@ -281,6 +281,8 @@ type Summary struct {
 	Guard   string          `json:"guard,omitempty"`
 	PutBack *ledger.PutBack `json:"put_back,omitempty"`
 	Error   *SessionError   `json:"error,omitempty"`
+	// Notice is what a person should know of who ran the session. The node does not say it.
+	Notice string `json:"-"`
 }
 
 // Excess says what of a summary is longer than its bound, empty when nothing is.

@@ -167,6 +167,9 @@ func (d *driver) session(ctx context.Context, st session, c converge.Manifest) o
 	if readLedger(err) {
 		o.ledger = planner.WithUnchecked(summary.Ledger, summary.Unchecked)
 	}
+	if summary.Notice != "" {
+		o.warnings = append(o.warnings, fmt.Sprintf("node %q: %s", n.Name, summary.Notice))
+	}
 	if len(unasked) > 0 {
 		o.warnings = append(o.warnings, fmt.Sprintf("node %q reported %d results that it was not asked for, or twice; they "+
 			"are ignored, the first is that of %.200s", n.Name, len(unasked), unasked[0]))

@@ -83,10 +83,14 @@ type Remote struct {
 	stores map[string]*journal.Store // by site
 	lanes  map[laneKey]*lane
 	silent map[string]answer // by zone: of a look that no worker took
+	builds map[buildIn]bool  // of workers, other than that of this process, that ran sessions of the run
 }
 
 // laneKey identifies a lane.
 type laneKey struct{ site, run, zone string }
+
+// buildIn is a version of slipway that workers of a zone have.
+type buildIn struct{ zone, build string }
 
 var _ rollout.Executor = (*Remote)(nil)
 
@@ -185,7 +189,29 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 	for _, r := range a.result.Results {
 		each(r)
 	}
+	if m.Mode == converge.Apply {
+		a.result.Summary.Notice = e.otherBuild(in, a.result.Build)
+	}
 	return a.result.Summary, a.result.Err.Err()
+}
+
+// otherBuild says that a worker of another version of slipway ran a session, once for each zone and version.
+func (e *Remote) otherBuild(in convergeInput, build string) string {
+	if build == in.Build {
+		return ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	of := buildIn{in.Zone, build}
+	if e.builds[of] {
+		return ""
+	}
+	if e.builds == nil {
+		e.builds = map[buildIn]bool{}
+	}
+	e.builds[of] = true
+	return fmt.Sprintf("%s ran its session, and this run is one of slipway %s: use one version for all workers of %s",
+		resource.Textf("a worker of slipway %.100s", build), in.Build, nameZone(in.Zone))
 }
 
 // check cleans what the worker of a zone sent, which is trusted no more than its nodes, and refuses what no node may

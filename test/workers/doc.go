@@ -9,6 +9,7 @@
 //	wrong key, or that of another zone              TestRunRefused, TestWorkerRefuses
 //	another version: of slipway, of the workflows   TestOtherBuild, TestRunRefused, TestRecordedHistories
 //	   of a request, of an outcome                  TestOtherWireVersion
+//	a worker of a zone that is of another version   TestOtherBuildOfAZone
 //	zones without a worker, of a run and a refresh  TestZones, TestRefreshWithZonesWithoutAWorker
 //	a worker killed in a session                    TestKilledInASession, TestKilledAlone
 //	a worker cut off in a session, and coming back  TestCutOffInASession, TestFenced

@@ -166,6 +166,29 @@ func TestOtherBuild(t *testing.T) {
 	says(t, said, "A worker that has ended counts for up to 1m10s: try again then")
 }
 
+// A worker of a zone may be of another version, as while they are upgraded one after the other: it runs its sessions, and
+// the run warns of it by both versions. A worker of the same version is no warning.
+func TestOtherBuildOfAZone(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a", Zone: "rack1"}, site.Node{Name: "b", Zone: "rack2"})
+	c.file("x\n")
+	c.worker([]string{"--control"})
+	c.worker([]string{"--zone", "rack1"}, c.ofZone("rack1"), variable(buildVariable, "1.0.0"))
+	c.worker([]string{"--zone", "rack2"}, c.ofZone("rack2"))
+	c.apply()
+	if c.content("a", "etc/app") != "x\n" || c.content("b", "etc/app") != "x\n" {
+		t.Error("a node lacks its file")
+	}
+	last, err := c.store().Run(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, last.Report, `node "a": a worker of slipway 1.0.0 ran its session, and this run is one of slipway `+build)
+	if strings.Contains(last.Report, `node "b"`) {
+		t.Errorf("a worker of the same version is a warning: %s", last.Report)
+	}
+}
+
 // A request of another version than that of the worker ends its run, before a node is touched; an outcome of another
 // version is not taken over, and the next run goes on without it. What is said names both versions.
 func TestOtherWireVersion(t *testing.T) {
