@@ -58,16 +58,17 @@ func TestErrorsOfSecretsOfValues(t *testing.T) {
 		c    conf
 		want string
 	}{
-		"command":  {conf{"exec": {"x": {"command": "mysql -p" + ref}}}, `configuration.exec["x"].command: takes no secret of the deployment, which others could read there; of the type exec, what takes one is environment; else ` + file},
-		"guard":    {conf{"exec": {"x": {"unless": []any{[]any{"test", ref}}}}}, `configuration.exec["x"].unless: takes no secret`},
-		"template": {conf{"exec": {"x": {"command": tmpl("mysql -p" + ref)}}}, `configuration.exec["x"].command: takes no secret`},
-		"options":  {conf{"mount": {"/m": {"device": "//x/y", "options": "password=" + ref}}}, `configuration.mount["/m"].options: takes no secret of the deployment, which others could read there; ` + file},
-		"comment":  {conf{"user": {"u": {"comment": ref}}}, `configuration.user["u"].comment: takes no secret of the deployment, which others could read there; of the type user, what takes one is password`},
-		"source":   {conf{"vcsrepo": {"/v": {"source": "https://u:" + ref + "@x/y"}}}, "what takes one is basic_auth_username, basic_auth_password;"},
-		"match":    {conf{"file_line": {"l": {"path": "/l", "line": "a", "match": ref}}}, `configuration.file_line["l"].match: takes no secret`},
-		"require":  {conf{"file": {"/f": {"content": "x", "require": ref}}}, `configuration.file["/f"].require: takes no secret`},
-		"kind":     {conf{"user": {"u": {"password": []any{ref}}}}, `configuration.user["u"].password: must be a string, not a list`},
-		"whole":    {conf{"archive": {"/a": {"source": "https://x/a", "checksum": strings.Repeat("0", 64), "password": ref}}}, `configuration.archive["/a"].password: goes with username`},
+		"command":      {conf{"exec": {"x": {"command": "mysql -p" + ref}}}, `configuration.exec["x"].command: takes no secret of the deployment, which others could read there; of the type exec, what takes one is environment; else ` + file},
+		"guard":        {conf{"exec": {"x": {"unless": []any{[]any{"test", ref}}}}}, `configuration.exec["x"].unless: takes no secret`},
+		"template":     {conf{"exec": {"x": {"command": tmpl("mysql -p" + ref)}}}, `configuration.exec["x"].command: takes no secret`},
+		"options":      {conf{"mount": {"/m": {"device": "//x/y", "options": "password=" + ref}}}, `configuration.mount["/m"].options: takes no secret of the deployment, which others could read there; ` + file},
+		"comment":      {conf{"user": {"u": {"comment": ref}}}, `configuration.user["u"].comment: takes no secret of the deployment, which others could read there; of the type user, what takes one is password`},
+		"source":       {conf{"vcsrepo": {"/v": {"source": "https://u:" + ref + "@x/y"}}}, "what takes one is basic_auth_username, basic_auth_password;"},
+		"match":        {conf{"file_line": {"l": {"path": "/l", "line": "a", "match": ref}}}, `configuration.file_line["l"].match: takes no secret`},
+		"require":      {conf{"file": {"/f": {"content": "x", "require": ref}}}, `configuration.file["/f"].require: takes no secret`},
+		"kind":         {conf{"user": {"u": {"password": []any{ref}}}}, `configuration.user["u"].password: must be a string, not a list`},
+		"may be a URL": {conf{"archive": {"/a": {"source": ref}}}, `configuration.archive["/a"].checksum: is required because the source is a secret, which may be a URL: what`},
+		"whole":        {conf{"archive": {"/a": {"source": "https://x/a", "checksum": strings.Repeat("0", 64), "password": ref}}}, `configuration.archive["/a"].password: goes with username`},
 	} {
 		_, errs := planner.Make(valued(tt.c), nil, nil)
 		if got := errs.Error(); !strings.Contains(got, tt.want) || len(errs.Errors()) != 1 {
@@ -108,5 +109,25 @@ func TestRefusedSecrets(t *testing.T) {
 	removing := mustMake(t, valued(conf{}), allApplied(t, s), nil)
 	if errs := removing.RefusedSecrets(map[string]string{"a": "wal\nrus", "b": "wal\nrus"}); len(errs) > 0 {
 		t.Errorf("removed: %v", errs)
+	}
+}
+
+// A password in clear as the hash of a user is a warning, which does not show it. What crypt(3) gives, and what no
+// password fits, is none.
+func TestWarnsOfPasswordsInClear(t *testing.T) {
+	users := titles{}
+	for name, password := range map[string]string{"clear": "walrus-1", "short": "$6$walrus", "sha512": "$6$salt$abcDEF./123",
+		"yescrypt": "$y$j9T$salt$hash", "md5": "$1$x$y", "des": "abJnggxhB/yWI", "locked": "!", "star": "*", "off": "!!$6$salt$hash",
+		"secret": "⟦secret:pw@1⟧"} {
+		users[name] = params{"password": password}
+	}
+	_, errs := planner.Make(valued(conf{"user": users}), nil, nil)
+	want := ""
+	for _, name := range []string{"clear", "short"} {
+		want += fmt.Sprintf(`service "s": configuration.user[%q].password: is no hash as crypt(3) gives it, so no password `+
+			`fits it; give what `+"`openssl passwd -6` prints, or `!` for none that fits. The value is not shown (on all 3 nodes)\n", name)
+	}
+	if got := errs.Error() + "\n"; got != want || len(errs.Errors()) > 0 {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

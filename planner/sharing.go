@@ -156,15 +156,18 @@ func parameterDifferences(schema resource.Schema, first, other resource.Resource
 		show := func(r, beside resource.Resource) string {
 			v, given := r.Parameters[name]
 			text, isText := v.(string)
+			named, isSecret := resource.SecretName(text)
 			switch {
 			case !given:
 				return "not set"
+			case isSecret:
+				return fmt.Sprintf("the secret %q", named)
 			case secret && name != resource.Sensitive:
 				return "(sensitive)"
 			case isText:
-				return excerpt(text, beside.Parameters.String(name))
+				return excerpt(resource.ShowSecrets(text), resource.ShowSecrets(beside.Parameters.String(name)))
 			default:
-				return cut(resource.Canonical(v))
+				return cut(resource.ShowSecrets(resource.Canonical(v)))
 			}
 		}
 		parts = append(parts, fmt.Sprintf("%s is %s here and %s there", name, show(other, first),

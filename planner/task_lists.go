@@ -116,7 +116,7 @@ func (b *desiredBuilder) makeTaskLists() {
 		}
 		brought := len(tasks) - made
 		tasks = b.render(k, tasks, found)
-		for _, p := range append(sameObject(b.types, tasks), contradicted(tasks)...) {
+		for _, p := range slices.Concat(sameObject(b.types, tasks), contradicted(tasks), unhashed(tasks)) {
 			found.add(p, k.nodes)
 		}
 		for _, p := range unguarded(tasks, onLocal) {

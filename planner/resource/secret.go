@@ -69,6 +69,18 @@ func secretOf(reference string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(reference, secretStart), "⟧")
 }
 
+// SecretName returns the name of the secret that a text refers to; ok is false when it is anything else.
+func SecretName(text string) (name string, ok bool) {
+	m := secretName.FindStringSubmatch(text)
+	if m == nil || m[0] != text {
+		return "", false
+	}
+	return m[1], true
+}
+
+// ShowSecrets returns a text with references to secrets as templates have them, `${secrets.name}`.
+func ShowSecrets(text string) string { return secretName.ReplaceAllString(text, "$${secrets.$1}") }
+
 // WithSecretsVersion returns the parameters with references to secrets that name their version.
 func (p Parameters) WithSecretsVersion(version string) Parameters {
 	return p.ReplaceSecrets(func(_, _, text string) string {

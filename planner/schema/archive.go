@@ -117,7 +117,11 @@ func checkArchive(r resource.Resource) []invalid.Error {
 		fail("path", "must be given, because the title is not an absolute path")
 	}
 	if url && !p.Has("checksum") {
-		fail("checksum", "is required with a URL: what `sha256sum` prints of the archive")
+		when := "with a URL"
+		if resource.SecretIn(p.String("source")) {
+			when = "because the source is a secret, which may be a URL"
+		}
+		fail("checksum", "is required "+when+": what `sha256sum` prints of the archive")
 	}
 	if typ := ArchiveChecksumType(r); p.Has("checksum") && len(p.String("checksum")) != 2*checksumBytes[typ] {
 		fail("checksum", fmt.Sprintf("must have %d digits, as %s has; see checksum_type", 2*checksumBytes[typ], typ))

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ func User() resource.Schema {
 			{Name: "shell", Kind: resource.String, Check: checkPasswdPath,
 				Description: "The login shell, a program that the node has. Default when the user is made: chosen by the node."},
 			{Name: "password", Kind: resource.String, Sensitive: true, Secret: true, Check: checkHash,
-				Description: "The password's hash, as in /etc/shadow (`$6$...`); `!` for none that fits. It must not be empty and must hold no colon. slipway never shows it; `terraform plan` does, unless it comes from a variable with `sensitive = true`."},
+				Description: "The password's hash, as in /etc/shadow (`$6$...`); `!` for none that fits. It must not be empty and must hold no colon; a plan warns of one that is no hash. slipway never shows it; `terraform plan` does, unless it comes from a variable with `sensitive = true`."},
 			{Name: "expiry", Kind: resource.String, Check: checkExpiry,
 				Description: "The day from which nobody can log in as the user, as \"2027-12-31\", or `absent` for never."},
 			{Name: "password_max_age", Kind: resource.Integer, Check: checkDays,
@@ -161,6 +162,13 @@ func checkHash(v any) error {
 	}
 	return checkPasswdField(v)
 }
+
+// IsPasswordHash reports whether a text is the hash of a password, as crypt(3) gives it, or of none that fits, as
+// /etc/shadow has it: one that begins with `!` or `*`.
+func IsPasswordHash(text string) bool { return passwordHash.MatchString(text) }
+
+// passwordHash matches what begins with the id of a method; a hash of DES, which has none; a locked password.
+var passwordHash = regexp.MustCompile(`^(\$[0-9a-z-]+\$.*\$.+|[./0-9A-Za-z]{13}|_[./0-9A-Za-z]{19}|[!*].*)$`)
 
 func checkUser(r resource.Resource) []invalid.Error {
 	errs := errorOf("name", checkAccountName(AccountName(r)))
