@@ -35,7 +35,7 @@ func KnownPart(d Deployment, wholly bool) (part Deployment, l site.Lacking, err 
 			return d, p.Lacking, nil
 		}
 	}
-	p.Places = unknownIn("secrets_version", d.SecretsVersion)
+	p.Places = unknownIn(secretsVersion, d.SecretsVersion)
 	part = d
 	for _, list := range []struct {
 		object string

@@ -105,10 +105,42 @@ func TestShowSecrets(t *testing.T) {
 	}
 }
 
+// References to secrets name the version of a plan's secrets, as the run does that Terraform planned.
+func TestShowSecretsVersion(t *testing.T) {
+	content := func(o Options) any {
+		t.Helper()
+		at := func(version string) string {
+			return strings.NewReplacer(`"services": null`, `"services": {"s": {"name": "s", "selectors": [],
+			  "configuration": {"file": {"/etc/a": {"content": {"secret": "pw"}}}}}}, "secrets_version": `+version).Replace(
+				deploymentJSON("module.m.slipway_deployment.a", "lon1"))
+		}
+		s, err := parseShow(planJSON(at("2"), at("null"), update), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Site.Services[0].Configuration["file"]["/etc/a"]["content"]
+	}
+	want := func(version string) any {
+		s, _, errs := NewValues(false).Services([]any{map[string]any{"name": "s", "selectors": []any{},
+			"configuration": map[string]any{"file": map[string]any{"/etc/a": map[string]any{"content": map[string]any{
+				"secret": "pw"}}}}}})
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		return s[0].Configuration["file"]["/etc/a"].WithSecretsVersion(version)["content"]
+	}
+	if got := content(Options{}); got != want("2") {
+		t.Errorf("planned: %q, want %q", got, want("2"))
+	}
+	if got := content(Options{Prior: true}); got != want("0") {
+		t.Errorf("prior: %q, want %q", got, want("0"))
+	}
+}
+
 func TestShowRefuses(t *testing.T) {
 	a, b := deploymentJSON("module.m.slipway_deployment.a", "lon1"), deploymentJSON("module.m.slipway_deployment.b",
 		"lon2")
-	unknown := `{"address": "module.m.slipway_deployment.a", "change": {"actions": ["create"], "after_unknown": {"nodes": {"a": {"address": true, "tags": [false, true]}}, "groups": true}}}`
+	unknown := `{"address": "module.m.slipway_deployment.a", "change": {"actions": ["create"], "after_unknown": {"nodes": {"a": {"address": true, "tags": [false, true]}}, "groups": true, "secrets_version": true}}}`
 	const because = ": is not known before apply, so the site is not known either; apply what it comes from first (terraform apply -target) and plan again"
 	tests := []struct {
 		name, text string
@@ -130,6 +162,7 @@ func TestShowRefuses(t *testing.T) {
 			`plan.json:10:198: module.m.slipway_deployment.a.nodes["a"].address` + because,
 			`plan.json:10:220: module.m.slipway_deployment.a.nodes["a"].tags[1]` + because,
 			`plan.json:10:239: module.m.slipway_deployment.a.groups` + because,
+			`plan.json:10:264: module.m.slipway_deployment.a.secrets_version` + because,
 		}},
 		{"an incomplete plan", `{"format_version": "1.2", "errored": true, "planned_values": {}}`, Options{}, []string{
 			"plan.json:1:38: errored: Terraform could not complete this plan; fix the errors that it reported and plan again"}},

@@ -85,33 +85,41 @@ func (v *Values) Site(d Deployment) (s site.Site, known bool, errs invalid.Error
 	s.Plugins = taken(take, v.Plugins, d.Plugins)
 	s.Ordering = taken(take, v.Ordering, d.Ordering)
 	s.Bounds = taken(take, v.bounds, d.Bounds)
-	version := "0"
+	version := unversioned
 	switch n := d.SecretsVersion.(type) {
 	case int64:
 		version = strconv.FormatInt(n, 10)
 	case resource.Unknown:
 		known, version = known && v.Partly, ""
 	}
-	for _, service := range s.Services {
-		withSecretsVersion(service.Configuration, version)
-	}
-	for _, o := range s.Overrides {
-		withSecretsVersion(o.Configuration, version)
-	}
+	withSecretsVersion(s, version)
 	return s, known, errs
 }
 
-// withSecretsVersion has a configuration's references to secrets name their version. Where that is empty it is not
-// known, and neither are the parameters that refer to a secret.
-func withSecretsVersion(c resource.Configuration, version string) {
-	for _, titles := range c {
-		for title, p := range titles {
-			switch {
-			case len(p.Secrets()) == 0:
-			case version == "":
-				titles[title] = p.WithUnknownSecrets()
-			default:
-				titles[title] = p.WithSecretsVersion(version)
+// secretsVersion is the attribute of a deployment that gives its secrets a version, and unversioned the version where
+// it is not set.
+const secretsVersion, unversioned = "secrets_version", "0"
+
+// withSecretsVersion has a site's references to secrets name their version. Where that is empty it is not known, and
+// neither are the parameters that refer to a secret.
+func withSecretsVersion(s site.Site, version string) {
+	configurations := make([]resource.Configuration, 0, len(s.Services)+len(s.Overrides))
+	for _, service := range s.Services {
+		configurations = append(configurations, service.Configuration)
+	}
+	for _, o := range s.Overrides {
+		configurations = append(configurations, o.Configuration)
+	}
+	for _, c := range configurations {
+		for _, titles := range c {
+			for title, p := range titles {
+				switch {
+				case len(p.Secrets()) == 0:
+				case version == "":
+					titles[title] = p.WithUnknownSecrets()
+				default:
+					titles[title] = p.WithSecretsVersion(version)
+				}
 			}
 		}
 	}
