@@ -19,6 +19,9 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -29,7 +32,7 @@ func newConvert() *cobra.Command {
 	return &cobra.Command{
 		Use:   "convert FILE...",
 		Short: "Write Airship strategies, Fuel plugins and overrides as Terraform configuration",
-		Long: "Write Airship strategies, Fuel plugins and overrides as Terraform configuration: one that is whole but for its nodes, which are its variable nodes.\n\n" +
+		Long: "Write Airship strategies, Fuel plugins and overrides as Terraform configuration: one that is whole but for its nodes, which are its variable nodes, and for files of plugins given without their folder.\n\n" +
 			"FILE is an Airship DeploymentStrategy, a document of a Fuel plugin (tasks.yaml, deployment_tasks.yaml, metadata.yaml ...) or its folder, or an override\n" +
 			"with the keys configuration and configuration_options, of which a later one wins. What the configuration lacks is a warning on standard error.\n\n" +
 			"Exit status: 0 done, 2 a document is not valid or could not be read.",
@@ -125,8 +128,38 @@ func readConverted(cmd *cobra.Command, args []string) (*converted, error) {
 	_, errs := orderOf(c.Plugins)
 	errs = append(errs, site.ValidateDependencies(c.Groups)...)
 	warnings, err := onlyWarnings(q.locate(errs))
-	c.warnings = append(append(c.warnings, q.ignored()...), warnings...)
+	c.warnings = append(append(append(c.warnings, q.ignored()...), warnings...), q.locate(c.withoutFiles())...)
 	return c, err
+}
+
+// withoutFiles warns of plugins that are given without their folder of files, and whose tasks name some: these cannot be
+// planned as they are written.
+func (c *converted) withoutFiles() (warnings invalid.Errors) {
+	for _, p := range c.Plugins {
+		if _, has := c.scripts[p.FullName()]; has {
+			continue
+		}
+		var tasks []resource.Resource
+		for i, t := range p.Tasks {
+			tasks = append(tasks, plugin.Ordered{Plugin: p, Index: i, Task: t}.Resource())
+		}
+		for i, t := range p.GraphTasks {
+			tasks = append(tasks, plugin.NodeTask{Plugin: p, Index: i, Task: t}.Resource())
+		}
+		var lacking []string
+		for _, t := range tasks {
+			for _, l := range schema.LackingOf(t) {
+				lacking = append(lacking, fmt.Sprintf("%s %q", l.Kind, l.Path))
+			}
+		}
+		if slices.Sort(lacking); len(lacking) > 0 {
+			warnings = append(warnings, invalid.Error{Object: "plugin", Name: p.Name, Attribute: "files",
+				Code: invalid.MissingField, Warning: true, Message: fmt.Sprintf("have no %s, which tasks need, so the "+
+					"configuration cannot be planned; put what they need below deployment_scripts/ of the plugin's folder, "+
+					"and convert the folder", strings.Join(slices.Compact(lacking), ", "))})
+		}
+	}
+	return warnings
 }
 
 // configuration returns the site as Terraform configuration, with a variable for its nodes.

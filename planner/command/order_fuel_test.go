@@ -240,3 +240,29 @@ func TestConvertErrors(t *testing.T) {
 		}
 	}
 }
+
+// A plugin without the files that its tasks name cannot be planned, and convert says which these are. Files on the node,
+// and those of a folder, are there.
+func TestConvertWithoutFiles(t *testing.T) {
+	task := func(parameters string) string {
+		return "- {role: [web], stage: post_deployment/1, type: puppet, parameters: {" + parameters + ", timeout: 1}}\n"
+	}
+	dir := folderOf(t, map[string]string{
+		"mon.yaml": "name: mon\ntasks:\n" + task("puppet_manifest: mon.pp, puppet_modules: 'modules:/etc/puppet'") +
+			task("puppet_manifest: mon.pp, puppet_modules: /m") + "graph_tasks:\n- {id: a, type: shell, role: [web], parameters: {cmd: x, cwd: run, timeout: 1}}\n",
+		"there.yaml":                      "name: there\ntasks:\n" + task("puppet_manifest: /etc/mon.pp, puppet_modules: /m"),
+		"whole/metadata.yaml":             "name: whole\n",
+		"whole/tasks.yaml":                task("puppet_manifest: mon.pp, puppet_modules: /m"),
+		"whole/deployment_scripts/mon.pp": "",
+	})
+	for name, want := range map[string]string{
+		"mon.yaml": `files: have no file "mon.pp", folder "modules", folder "run", which tasks need, so the configuration ` +
+			"cannot be planned; put what they need below deployment_scripts/ of the plugin's folder, and convert the folder",
+		"there.yaml": "", "whole": "",
+	} {
+		out, err := run(t, "convert", filepath.Join(dir, name))
+		if err != nil || !strings.Contains(out, want) || want == "" && strings.Contains(out, "cannot be planned") {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}

@@ -64,13 +64,37 @@ func checkReachable(value any) error {
 
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// folderErrors finds a directory that is not in the files.
-func folderErrors(r resource.Resource) []invalid.Error {
-	cwd := r.Parameters.String("cwd")
-	if cwd == "" || path.IsAbs(cwd) || Carries(r, cwd) {
-		return nil
+// Lacking is a relative path that a parameter of an action names and that its files do not have.
+type Lacking struct {
+	Parameter, Path string
+	Kind            string // file or folder
+}
+
+// LackingOf returns the paths of which an action's files have nothing, by parameter. A manifest and modules may be below
+// cwd instead, where that is given.
+func LackingOf(r resource.Resource) (out []Lacking) {
+	miss := func(parameter, name, kind string) {
+		if name != "" && !path.IsAbs(name) && !Carries(r, name) {
+			out = append(out, Lacking{parameter, name, kind})
+		}
 	}
-	return []invalid.Error{{Attribute: "cwd", Message: fmt.Sprintf("there is no folder %q in files; name one that is, or give its absolute path", cwd)}}
+	miss("cwd", r.Parameters.String("cwd"), "folder")
+	if !r.Parameters.Has("cwd") {
+		miss("manifest", r.Parameters.String("manifest"), "file")
+		for _, name := range ModuleFolders(r) {
+			miss("modules", name, "folder")
+		}
+	}
+	return out
+}
+
+// lackingErrors finds paths that lead nowhere.
+func lackingErrors(r resource.Resource) (wrong []invalid.Error) {
+	for _, l := range LackingOf(r) {
+		wrong = append(wrong, invalid.Error{Attribute: l.Parameter, Message: fmt.Sprintf(
+			"there is no %s %q in files; name one that is, or give its absolute path", l.Kind, l.Path)})
+	}
+	return wrong
 }
 
 // Carries reports whether a relative path names one of the files, or a folder with some.

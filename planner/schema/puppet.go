@@ -1,11 +1,8 @@
 package schema
 
 import (
-	"fmt"
-	"path"
 	"strings"
 
-	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -22,7 +19,7 @@ func Puppet() resource.Schema {
 			{Name: "modules", Kind: resource.String, Check: checkModules,
 				Description: "Folders with modules, with colons in between." + where + " Default: Puppet's own."},
 		}, tryParameters(0)...),
-		Check: puppetErrors,
+		Check: lackingErrors,
 	}
 }
 
@@ -34,21 +31,6 @@ func checkModules(value any) error {
 		}
 	}
 	return nil
-}
-
-// puppetErrors finds paths that lead nowhere.
-func puppetErrors(r resource.Resource) []invalid.Error {
-	wrong := folderErrors(r)
-	miss := func(parameter, name, what string) {
-		if !path.IsAbs(name) && !r.Parameters.Has("cwd") && !Carries(r, name) {
-			wrong = append(wrong, invalid.Error{Attribute: parameter, Message: fmt.Sprintf("there is no %s %q in files; name one that is, or give its absolute path", what, name)})
-		}
-	}
-	miss("manifest", r.Parameters.String("manifest"), "file")
-	for _, name := range ModuleFolders(r) {
-		miss("modules", name, "folder")
-	}
-	return wrong
 }
 
 // ModuleFolders returns the folders with modules that r names.

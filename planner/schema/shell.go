@@ -20,7 +20,7 @@ func Shell() resource.Schema {
 			{Name: "command", Kind: resource.String, Required: true, Check: checkLine,
 				Description: "It is run by /bin/sh, and succeeds with status 0."},
 		}, tryParameters(ShellRetries)...),
-		Check: folderErrors,
+		Check: lackingErrors,
 	}
 }
 
