@@ -8,6 +8,12 @@ import (
 	"testing"
 )
 
+// composed are the errors of the guide whose text the code puts together, with the parts that it has.
+var composed = map[string][]string{
+	"no connection to ... within connection.connect_timeout": {`"no connection"`, "%s to %s within %s (%s)",
+		`"connect_timeout"`},
+}
+
 // TestTroubleshooting: each error that the guide names is one that slipway prints, as far as its text is constant.
 func TestTroubleshooting(t *testing.T) {
 	var code strings.Builder
@@ -29,6 +35,14 @@ func TestTroubleshooting(t *testing.T) {
 		t.Fatalf("the guide names %d errors", len(rows))
 	}
 	for _, row := range rows {
+		if parts, ok := composed[row[1]]; ok {
+			for _, part := range parts {
+				if !strings.Contains(joined, part) {
+					t.Errorf("slipway prints no %q: nothing in the code has %q", row[1], part)
+				}
+			}
+			continue
+		}
 		var parts []string
 		for part := range strings.SplitSeq(row[1], " ... ") {
 			parts = append(parts, regexp.QuoteMeta(part))
