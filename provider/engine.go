@@ -56,7 +56,7 @@ func engineAttribute() schema.Attribute {
 	return schema.SingleNestedAttribute{
 		Optional: true,
 		MarkdownDescription: "What executes runs. Left out, the provider does, in the process that Terraform starts. With `temporal`, a run is handed over to workers and goes on without Terraform; it needs the `journal` in PostgreSQL that the workers use, and `encryption_key`. " +
-			"The guide [Beyond one machine](../guides/scaling) says when.",
+			"The guide [Beyond one machine](guides/scaling) says when.",
 		Attributes: map[string]schema.Attribute{
 			"temporal": schema.SingleNestedAttribute{
 				Required:            true,
