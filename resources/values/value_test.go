@@ -162,9 +162,9 @@ func TestOpenNullsWithoutType(t *testing.T) {
 func TestOpenWhatIsNotOpaque(t *testing.T) {
 	for payload, want := range map[string]string{
 		"!":    "not an opaque value: illegal base64",
-		"kQE":  "not an opaque value: expected 2 elements",
-		"oWE":  "not an opaque value: error checking length",
-		"ksQA": "not an opaque value: error parsing type",
+		"kQE":  "not an opaque value: 1 parts, a type and a value are needed",
+		"oWE":  "not an opaque value: msgpack",
+		"ksQA": "not an opaque value: EOF",
 	} {
 		if _, err := (Opaque{basetypes.NewStringValue(payload)}).Decode(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", payload, err, want)
