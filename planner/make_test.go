@@ -137,13 +137,13 @@ func TestCriticalWithoutCriteria(t *testing.T) {
 		{Name: "judged", Critical: true, SuccessCriteria: &site.SuccessCriteria{MaximumFailedNodes: ptr(0)}},
 	}
 	const end = "; give %s success_criteria, such as percent_successful_nodes = 100"
-	want(`deployment "lon1": groups: group web is critical and has no success_criteria, so it succeeds even when all of ` +
+	want(`deployment "lon1": group web is critical and has no success_criteria, so it succeeds even when all of ` +
 		`its nodes fail, and the apply does not fail` + fmt.Sprintf(end, "it"))
 	for i := range 9 {
 		s.Groups = append(s.Groups, site.Group{Name: fmt.Sprint("g", i), Critical: true,
 			Rolling: &site.Rolling{MaxParallel: 1}})
 	}
-	want(`deployment "lon1": groups: groups web, g0, g1, g2, g3, g4, g5, g6 and 2 more are critical and have no ` +
+	want(`deployment "lon1": groups web, g0, g1, g2, g3, g4, g5, g6 and 2 more are critical and have no ` +
 		`success_criteria, so each succeeds even when all of its nodes fail, and the apply does not fail` +
 		fmt.Sprintf(end, "them"))
 	for i := range s.Groups {

@@ -139,7 +139,7 @@ func (m *membership) warnNoCriteria() invalid.Errors {
 		subject, each, them = fmt.Sprintf("groups %s are critical and have", list(names)), "each", "them"
 	}
 	return invalid.Errors{{
-		Object: "deployment", Name: m.site.Name, Attribute: "groups", Code: invalid.NoCriteria, Warning: true,
+		Object: "deployment", Name: m.site.Name, Code: invalid.NoCriteria, Warning: true,
 		Message: fmt.Sprintf("%s no success_criteria, so %s succeeds even when all of its nodes fail, and the apply does not "+
 			"fail; give %s success_criteria, such as percent_successful_nodes = 100", subject, each, them),
 	}}

@@ -295,7 +295,7 @@ func TestBadInput(t *testing.T) {
 func TestWarnsOfCriticalGroupWithoutCriteria(t *testing.T) {
 	file := write(t, "site.yaml", "site: lon1\nnodes: [{name: a, connect: {transport: local}}]\ngroups:\n"+
 		"- {name: web, critical: true, depends_on: [], selectors: []}\n")
-	want := file + ":3:1: warning: deployment: groups: group web is critical and has no success_criteria"
+	want := file + ":1:1: warning: deployment: group web is critical and has no success_criteria"
 	for _, command := range []string{"validate", "plan"} {
 		out, errOut, status := answer(t, "", command, file)
 		if all := out + errOut; status != 0 || strings.Count(all, want) != 1 {
