@@ -84,8 +84,7 @@ const pollTime = 70 * time.Second
 // workers returns the identities of the workers that take from a task queue. The server lists who took from it in the
 // last minutes, by its clock.
 func (c *Client) workers(ctx context.Context, queue string, kind enums.TaskQueueType) (names []string, err error) {
-	d, err := c.client.DescribeTaskQueue(ctx, queue, kind)
-	pollers := d.GetPollers()
+	pollers, err := c.pollers(ctx, queue, kind)
 	there := func(now time.Time) (names []string) {
 		for _, p := range pollers {
 			if now.Sub(p.GetLastAccessTime().AsTime()) < pollTime && !slices.Contains(names, p.GetIdentity()) {
@@ -106,6 +105,35 @@ func (c *Client) workers(ctx context.Context, queue string, kind enums.TaskQueue
 	return there(at), err
 }
 
+// pollers returns who took from a task queue in the last minutes. A server keeps a queue in partitions, each with a list
+// of its own: a worker may be in that of one alone.
+func (c *Client) pollers(ctx context.Context, queue string, kind enums.TaskQueueType) ([]*taskqueue.PollerInfo, error) {
+	d, err := c.client.DescribeTaskQueue(ctx, queue, kind)
+	if err != nil {
+		return nil, err
+	}
+	pollers := d.GetPollers()
+	list, err := c.client.WorkflowService().ListTaskQueuePartitions(ctx, &workflowservice.ListTaskQueuePartitionsRequest{
+		Namespace: c.settings.namespace(), TaskQueue: &taskqueue.TaskQueue{Name: queue}})
+	if err != nil { // not every server allows it
+		return pollers, nil //nolint:nilerr // the first partition is known
+	}
+	partitions := list.GetActivityTaskQueuePartitions()
+	if kind == enums.TASK_QUEUE_TYPE_WORKFLOW {
+		partitions = list.GetWorkflowTaskQueuePartitions()
+	}
+	for _, p := range partitions {
+		if p.GetKey() == queue {
+			continue
+		}
+		if d, err = c.client.DescribeTaskQueue(ctx, p.GetKey(), kind); err != nil {
+			return pollers, err
+		}
+		pollers = append(pollers, d.GetPollers()...)
+	}
+	return pollers, nil
+}
+
 // serverTime returns the time of the server's clock: that at which it took down that this process asks for tasks.
 func (c *Client) serverTime(ctx context.Context) (at time.Time, err error) {
 	queue, own := c.settings.queue("time"), uuid.NewString()
@@ -119,8 +147,8 @@ func (c *Client) serverTime(ctx context.Context) (at time.Time, err error) {
 			Identity: own})
 	})
 	for {
-		d, err := c.client.DescribeTaskQueue(asking, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
-		for _, p := range d.GetPollers() {
+		pollers, err := c.pollers(asking, queue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+		for _, p := range pollers {
 			if p.GetIdentity() == own {
 				return p.GetLastAccessTime().AsTime(), nil
 			}
