@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/lifecycle"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -50,16 +51,27 @@ func (f *journalFlags) sites(ctx context.Context) ([]cobra.Completion, error) {
 
 // runs offers the newest runs, with what they did and when.
 func (f *journalFlags) runs(ctx context.Context) ([]cobra.Completion, error) {
+	return f.runsThat(ctx, func(journal.Run) bool { return true })
+}
+
+// activeRuns offers the runs that have not ended, as runs does.
+func (f *journalFlags) activeRuns(ctx context.Context) ([]cobra.Completion, error) {
+	return f.runsThat(ctx, func(r journal.Run) bool { return r.Status == journal.Running })
+}
+
+func (f *journalFlags) runsThat(ctx context.Context, are func(journal.Run) bool) ([]cobra.Completion, error) {
 	store, err := f.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer store.Close() //nolint:errcheck // read only
 	runs, err := store.Runs(ctx, completionRuns)
-	offers := make([]cobra.Completion, len(runs))
-	for i, r := range runs {
-		offers[i] = cobra.CompletionWithDesc(r.ID, fmt.Sprintf("%s, %s, %s", r.Operation, r.Status,
-			r.Started.Local().Format(time.DateTime)))
+	var offers []cobra.Completion
+	for _, r := range runs {
+		if are(r) {
+			offers = append(offers, cobra.CompletionWithDesc(r.ID, fmt.Sprintf("%s, %s, %s", r.Operation, r.Status,
+				r.Started.Local().Format(time.DateTime))))
+		}
 	}
 	return offers, err
 }

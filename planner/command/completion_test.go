@@ -1,12 +1,15 @@
 package command
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
 // completed returns what a shell is offered after these words.
@@ -28,7 +31,7 @@ func TestCompletion(t *testing.T) {
 		words []string
 		want  string // one of the lines, a beginning of it
 	}{
-		{of("report"), "run-3\t"}, {of("watch"), "run-1\t"}, {of("runs", "approve"), "run-2\t"},
+		{of("report"), "run-3\t"}, {of("watch"), "run-1\t"},
 		{of("runs", "unlock"), "lon1"},
 		{of("services", "show"), "ntp\tntp, "}, {of("services", "log"), "ntp\t"}, {of("services", "diagnose"), "ntp\t"},
 		{[]string{"report", "--journal-directory", dir, "--site", ""}, "lon1"},
@@ -43,6 +46,20 @@ func TestCompletion(t *testing.T) {
 	}
 	if got := completed(t, of("report", "run-1")...); len(got) > 0 {
 		t.Errorf("a second run is offered: %q", got)
+	}
+	store, err := journal.Open(t.Context(), filepath.Join(dir, "lon1.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close() //nolint:errcheck // of a test
+	if _, err := store.Start(t.Context(), journal.Run{ID: "run-4", Site: "lon1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, decision := range []string{"approve", "cancel", "pause", "resume"} {
+		got := completed(t, of("runs", decision)...)
+		if len(got) != 1 || !strings.HasPrefix(got[0], "run-4\t") {
+			t.Errorf("runs %s: offered %q, want the active run alone", decision, got)
+		}
 	}
 	if got := completed(t, "report", "--journal-directory", t.TempDir(), ""); len(got) > 0 {
 		t.Errorf("offered without a journal: %q", got)

@@ -13,7 +13,7 @@ import (
 func newDecision(j *journalFlags, action, short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: action + " RUN", Short: short,
 		Long: long + " Who decided, when and why is in the journal, so `report` shows it.\n" +
-			"RUN is the id of a run, or a beginning of it.", Args: exactly(1, "one run"), ValidArgsFunction: offer(j.runs)}
+			"RUN is the id of a run, or a beginning of it.", Args: exactly(1, "one run"), ValidArgsFunction: offer(j.activeRuns)}
 	d := journal.Decision{Action: action}
 	cmd.Flags().StringVar(&d.Reason, "why", "", "the reason, for the journal")
 	if action == journal.Approve {
