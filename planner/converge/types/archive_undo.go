@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
 
 // takeDown keeps what is there in the place of what an archive brings, and returns that without the directories that
@@ -38,7 +39,7 @@ func (b *archiveBefore) takeDown(s *Session, list, known []extracted) ([]extract
 		if other := others[at]; other != "" && x.Kind != fileDirectory {
 			return nil, fmt.Errorf("%s is in %s, too; give one of them another extract_path", at, other)
 		}
-		if paths[x.Path] || managed[s.ResolveLinks(at, false)] {
+		if paths[x.Path] {
 			own = append(own, x)
 			continue
 		}
@@ -49,6 +50,7 @@ func (b *archiveBefore) takeDown(s *Session, list, known []extracted) ([]extract
 		case kind == fileAbsent:
 		case kind == fileDirectory && x.Kind == fileDirectory:
 			continue // it stays as it is
+		case managed[s.ResolveLinks(at, false)]:
 		case kind == fileDirectory || kind == fileOther || x.Kind == fileDirectory:
 			return nil, fmt.Errorf("%s is a %s, and the archive has a %s there; remove it, or give another extract_path", at,
 				kind, x.Kind)
@@ -99,15 +101,23 @@ func (b *archiveBefore) before(at string) *fileBefore {
 }
 
 // remove removes what an archive brought, but for what has a resource of its own by now, and puts back what was there
-// before. Directories in which others have something stay.
+// before. Directories in which others have something stay. One of the archive that has a resource of its own goes when
+// that does, or at once where that is to be no directory.
 func (b *archiveBefore) remove(ctx context.Context, s *Session, list []extracted) error {
-	managed := s.managed()
+	managed, replaced := s.managed(), s.wantedInstead()
 	var left error
 	stays := map[string]bool{}
 	for _, x := range slices.Backward(list) {
 		at := b.at(x)
-		if managed[s.ResolveLinks(at, false)] {
-			stays[at] = true
+		kind, _, err := b.look(s, x)
+		if err != nil {
+			return err
+		}
+		directory := kind == fileDirectory && x.Kind == fileDirectory
+		if real := s.ResolveLinks(at, false); managed[real] && !(directory && replaced[real]) {
+			if stays[at] = true; directory {
+				s.leave(at)
+			}
 			continue
 		}
 		if f := b.before(at); f != nil {
@@ -118,11 +128,7 @@ func (b *archiveBefore) remove(ctx context.Context, s *Session, list []extracted
 			left, stays[at] = alsoGone(left, err), true
 			continue
 		}
-		kind, _, err := b.look(s, x)
-		if err != nil {
-			return err
-		}
-		if kind != fileDirectory || x.Kind != fileDirectory {
+		if !directory {
 			if kind == fileFile || kind == fileLink {
 				err = s.Remove(at)
 			}
@@ -144,9 +150,22 @@ func (b *archiveBefore) remove(ctx context.Context, s *Session, list []extracted
 		stays[at] = true
 		if slices.ContainsFunc(names, func(name string) bool { return !stays[path.Join(at, name)] }) {
 			left = alsoGone(left, s.leaveDirectory(at, names))
+		} else {
+			s.leave(at)
 		}
 	}
 	return left
+}
+
+// wantedInstead returns the paths at which the resources of the session want a file or link.
+func (s *Session) wantedInstead() map[string]bool {
+	paths := map[string]bool{}
+	for _, r := range s.Wanted {
+		if r.Type == "file" && wantedKind(r, fileDirectory) != fileDirectory {
+			paths[s.ResolveLinks(schema.FilePath(r), false)] = true
+		}
+	}
+	return paths
 }
 
 // release forgets what an earlier archive brought, once it is gone. No parameter returns by it: who owns what is

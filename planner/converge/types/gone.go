@@ -75,6 +75,13 @@ func (s *Session) leaveUsed(dir string) bool {
 	if l == nil || !l.Uses(dir, ledger.Key{Site: s.Site, ID: s.ID}) {
 		return false
 	}
-	l.Change(ledger.Record{Left: dir})
+	s.leave(dir)
 	return true
+}
+
+// leave notes a directory that slipway made and that goes when nothing of slipway's is in it any more.
+func (s *Session) leave(dir string) {
+	if s.Ledger != nil {
+		s.Ledger.Change(ledger.Record{Left: dir})
+	}
 }
