@@ -34,6 +34,9 @@ type operation struct {
 	// follows is the one that looked after the object until now, and is about to leave it.
 	follows  *operation
 	followed bool
+	// leaves are the removals of what is in the directory that it looked after until now, of which each has it as leaving.
+	leaves  []*operation
+	leaving *operation
 
 	started time.Time
 	ended   time.Time
@@ -69,7 +72,7 @@ func (x *session) plan() []*operation {
 	}
 	x.findConflicts(operations)
 	x.sortRemovals(operations)
-	return operations
+	return x.moveDirectories(operations)
 }
 
 // validate returns why a resource cannot be handled on this node, and brings it into its one form.

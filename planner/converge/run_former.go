@@ -102,6 +102,9 @@ func (x *session) takeBack(j *operation) {
 
 // undoFormers undoes what the item looked after until now: what it is to look after is there.
 func (x *session) undoFormers(ctx context.Context, j *operation) error {
+	if j.waitsForRemovals() {
+		return nil // the last of them comes back to it
+	}
 	for _, e := range x.ledger.Formers(x.key(j)) {
 		if err := x.protect(ctx, j); err != nil {
 			return err

@@ -62,6 +62,9 @@ func (x *session) remove(ctx context.Context, j *operation) {
 		return
 	}
 	j.finish(Changed)
+	if err := x.undoLeft(ctx, j); err != nil {
+		j.fail(err)
+	}
 }
 
 // undo brings back what an entry says was there before, and drops the entry from the ledger in memory. It is begun in
