@@ -106,7 +106,7 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 	defer f.leave(n.Name)
 	ledger := f.ledger(n.Name)
 	fault := f.faults[here]
-	if !slices.Contains([]string{"unreachable", "auth", "needs", "refused"}, fault) && !strings.HasPrefix(fault, "early") {
+	if !slices.Contains([]string{"unreachable", "unasked", "auth", "needs", "refused"}, fault) && !strings.HasPrefix(fault, "early") {
 		for _, id := range c.Begins {
 			if _, recorded := ledger[id]; recorded {
 				ledger[id] = ""
@@ -125,7 +125,7 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 		fault = ""
 	}
 	f.mu.Lock()
-	if c.Unchecked && fault != "unreachable" && fault != "auth" {
+	if c.Unchecked && fault != "unreachable" && fault != "unasked" && fault != "auth" {
 		f.unchecked[n.Name] = c.Run
 	}
 	left := f.unchecked[n.Name]
@@ -163,6 +163,9 @@ func (f *faulty) Converge(ctx context.Context, n site.Node, c converge.Manifest,
 	case "unreachable":
 		return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name,
 			Message: "connection refused"}
+	case "unasked":
+		return converge.Summary{}, &transport.Error{Kind: transport.Unreachable, Node: n.Name, Unasked: true,
+			Message: "no worker"}
 	case "auth":
 		return converge.Summary{}, &transport.Error{Kind: transport.Auth, Node: n.Name, Message: "no key was accepted"}
 	case "busy", "vanishes": // the first time another session is about to end; after that one vanishes

@@ -506,7 +506,7 @@ func (d *driver) separate(ctx context.Context, s session, nodes []string) map[st
 			machines[name] = summary.Identity
 		case ctx.Err() != nil || busy(err) && d.cancellation.stopped(): // given up, which says nothing about the node
 		case folderGone(d.nodes[name], err): // its tear-down says so
-		case unreachable(err):
+		case silent(err):
 			out[name] = TearDownNode{Status: Unreachable, Message: reason(err, nil)}
 		default:
 			out[name] = TearDownNode{Status: NotTornDown, Message: notTornDown(err, nil)}

@@ -414,6 +414,15 @@ func unreachable(err error) bool {
 	return errors.As(err, &failed) && failed.Kind == transport.Unreachable
 }
 
+// silent reports whether a session failed because the node was asked and did not answer.
+func silent(err error) bool { return unreachable(err) && !unasked(err) }
+
+// unasked reports whether a session failed because nobody was there who asks the node.
+func unasked(err error) bool {
+	var failed *transport.Error
+	return errors.As(err, &failed) && failed.Unasked
+}
+
 // answered reports whether the node took part in a session; before is what was known until then.
 func (o outcome) answered(before bool) bool {
 	var failed *transport.Error

@@ -39,7 +39,7 @@ type TearDownNode struct {
 
 // TearDown undoes everything that the site applied on the nodes, all of them at once up to Options.Parallelism. A node
 // that does not answer at all is unreachable and left as it is; whether to go on without it is the caller's decision.
-// One that answered and is lost after that is not torn down.
+// One that answered and is lost after that is not torn down, and neither is one that nobody asked.
 func TearDown(ctx context.Context, siteName string, nodes []site.Node, o Options) TearDownReport {
 	report := TearDownReport{Site: siteName, Nodes: map[string]TearDownNode{}}
 	o, err := o.recorded()
@@ -103,9 +103,9 @@ func (d *driver) tearDownNode(ctx context.Context, s session) *sessionEnd {
 			outcome = run.GivenUp
 		}
 		n.Status = NotTornDown // it was given up, which says nothing about the node
-	case unreachable(o.err) && d.Machines.contacted(s.Node):
+	case silent(o.err) && d.Machines.contacted(s.Node):
 		n.Status, n.Message = NotTornDown, "it answered in this run, and is lost since: "+n.Message
-	case unreachable(o.err):
+	case silent(o.err):
 		n.Status = Unreachable
 	case !o.ok():
 		n.Status = NotTornDown
@@ -116,10 +116,13 @@ func (d *driver) tearDownNode(ctx context.Context, s session) *sessionEnd {
 	return &sessionEnd{Outcome: o, Status: outcome, Removed: map[string]TearDownNode{s.Node: n}}
 }
 
-// notTornDown says why a node is not torn down, and what to do when it lets nobody in.
+// notTornDown says why a node is not torn down, and what to do when it lets nobody in. Empty: nothing failed.
 func notTornDown(err error, failures []Failure) string {
 	var failed *transport.Error
 	text := reason(err, failures)
+	if unasked(err) {
+		return "it is not forgotten, because no worker is known to have tried to reach it: " + text
+	}
 	if errors.As(err, &failed) &&
 		slices.Contains([]transport.Kind{transport.Auth, transport.Key, transport.Config}, failed.Kind) {
 		text += ". Set what logs in to it in the connection of the provider, or in its own connect (in nodes again if it " +

@@ -313,24 +313,24 @@ func (in convergeInput) failed(node site.Node, err error, notBegun bool) error {
 	if z := node.Zone; z != "" {
 		zone, command = fmt.Sprintf("the zone %q", z), "worker --zone "+z
 	}
+	unasked := func(format string, args ...any) error {
+		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Unasked: true,
+			Message: resource.Textf(format, args...)}
+	}
 	var timeout *temporal.TimeoutError
 	var untaken untakenError
 	switch {
 	case errors.As(err, new(unaskedError)):
-		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err,
-			Message: resource.Textf("no worker could be asked for its session: %v", err)}
+		return unasked("no worker could be asked for its session: %v", err)
 	// a worker that has a session gives it up with a result
 	case errors.Is(err, errNotBegun), temporal.IsCanceledError(err):
-		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
-			"it has %s, and no worker had begun its session when that was given up; start `terraform-provider-slipway %s`",
-			zone, command)}
+		return unasked("it has %s, and no worker had begun its session when that was given up; "+
+			"start `terraform-provider-slipway %s`", zone, command)
 	case errors.As(err, &untaken):
-		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
-			"it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`%s", zone, untaken.waited,
-			command, untaken.there)}
+		return unasked("it has %s, and no worker took its session in %s; start `terraform-provider-slipway %s`%s",
+			zone, untaken.waited, command, untaken.there)
 	case notBegun:
-		return &transport.Error{Kind: transport.Unreachable, Node: node.Name, Err: err, Message: resource.Textf(
-			"no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, cause(err))}
+		return unasked("no worker of %s has begun its session in %s: %v", zone, in.ZoneWait, cause(err))
 	case errors.As(err, &timeout):
 		return &converge.SessionError{Code: converge.CodeGone,
 			Message: "the worker that ran the session is gone, so that nobody knows what it did"}

@@ -30,6 +30,8 @@ type Error struct {
 	// Early says that the connection was refused or closed before anything was started, long before any time limit: the
 	// same may be tried again.
 	Early bool
+	// Unasked says that nobody is known to have tried to reach the node, so that it is not known whether it answers.
+	Unasked bool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("node %q: %s", e.Node, e.Message) }

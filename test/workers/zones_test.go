@@ -2,6 +2,7 @@ package workers
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
@@ -67,5 +68,40 @@ func TestZones(t *testing.T) {
 			strings.Contains(said, `of the zone "rack1"`) {
 			t.Errorf("the run does not name the one worker of the zone, which has another key:\n%s", said)
 		}
+	}
+}
+
+// Nodes of a zone whose worker is not there are not forgotten, also when the refresh did not reach them: nobody asked
+// them. Neither a destroy nor a run that they leave forgets them, and both tear them down when the worker is back.
+func TestNodesOfAZoneWithoutAWorkerStay(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, site.Node{Name: "a", Zone: "rack1"}, site.Node{Name: "b", Zone: "rack2"})
+	c.worker([]string{"--control", "--zone-wait", "5s"})
+	c.worker([]string{"--zone", "rack1"}, c.ofZone("rack1"))
+	two := c.worker([]string{"--zone", "rack2"}, c.ofZone("rack2"))
+	c.file("x\n")
+	c.apply()
+	two.end(syscall.SIGTERM)
+	all := c.site.Nodes
+	c.site.Nodes = all[:1]
+	c.prior.Unreachable = []string{"b"}
+	want := "because no worker is known to have tried to reach it: node \"b\": it has the zone \"rack2\", and no worker " +
+		"took its session in "
+	out, said := c.start().wait()
+	if out.Status != engine.Failed || out.State.Applied["b"] == nil || !strings.Contains(said, want) {
+		t.Errorf("the run that b leaves ended as %q, with %v applied: %s", out.Status, out.State.Applied["b"], said)
+	}
+	c.site.Nodes = all
+	destroy := func() engine.Outcome {
+		prior := engine.Prior{State: out.State, Nodes: all, Unreachable: []string{"b"}}
+		return c.engine(c.settings()).Destroy(t.Context(), c.site.Name, prior, engine.Run{})
+	}
+	out = destroy()
+	if out.Status != engine.Failed || out.State.Applied["b"] == nil || !strings.Contains(out.Report, want) {
+		t.Errorf("the destroy ended as %q, with %v applied: %s", out.Status, out.State.Applied["b"], out.Report)
+	}
+	c.worker([]string{"--zone", "rack2"}, c.ofZone("rack2"))
+	if out = destroy(); out.Status != engine.Destroyed || len(out.Unreachable) > 0 || c.content("b", "etc/app") != "-" {
+		t.Errorf("the last destroy ended as %q: %s", out.Status, out.Report)
 	}
 }
