@@ -346,7 +346,8 @@ type changeKey struct {
 
 // remark returns what a title does not say: that the resource is to be absent, or has noop or guard; which services
 // share it; which overrides change or create it, or did so before (fuel.md F-10); that another title takes over what is
-// removed; that nothing runs a command; which parameters are known only after callbacks, or after Terraform, have returned their values.
+// removed; that nothing runs a command; which parameters are known only after callbacks, or after Terraform, have
+// returned their values.
 func remark(t task.Task) string {
 	var remarks []string
 	if t.Resource.Parameters.String("ensure") == "absent" {
@@ -427,9 +428,9 @@ func describeChanges(tasks []task.Task) string {
 	return listed
 }
 
-// gather merges the tasks that do the same on several nodes, by action and resource. A command is run, whether it is new
-// or not; one that only a notification runs is refreshed, and recorded where nothing notifies it. The result keeps the order of the nodes where
-// they agree.
+// gather merges the tasks that do the same on several nodes, by action and resource. A command is run, whether it is
+// new or not; one that only a notification runs is refreshed, and recorded where nothing notifies it. The result keeps
+// the order of the nodes where they agree.
 func gather(tasks []task.Task) []listedChange {
 	index := make(map[changeKey]int)
 	var out []listedChange

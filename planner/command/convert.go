@@ -132,8 +132,8 @@ func readConverted(cmd *cobra.Command, args []string) (*converted, error) {
 	return c, err
 }
 
-// withoutFiles warns of plugins that are given without their folder of files, and whose tasks name some: these cannot be
-// planned as they are written.
+// withoutFiles warns of plugins that are given without their folder of files, and whose tasks name some: these cannot
+// be planned as they are written.
 func (c *converted) withoutFiles() (warnings invalid.Errors) {
 	for _, p := range c.Plugins {
 		if _, has := c.scripts[p.FullName()]; has {

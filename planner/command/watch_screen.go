@@ -33,6 +33,11 @@ func watchScreen(ctx context.Context, store *journal.Store, run journal.Run, in 
 		return err
 	}
 	s := &screen{watched: newWatched(run, pace), ctx: ctx, store: store, width: 80, height: 24, clock: time.Now}
+	if f, ok := out.(*os.File); ok { // a run may end before a message says the size
+		if width, height, err := term.GetSize(f.Fd()); err == nil && width > 0 {
+			s.width, s.height = width, height
+		}
+	}
 	if _, err := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
 		tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler()).Run(); err != nil {
 		return err

@@ -70,8 +70,8 @@ type Lacking struct {
 	Kind            string // file or folder
 }
 
-// LackingOf returns the paths of which an action's files have nothing, by parameter. A manifest and modules may be below
-// cwd instead, where that is given.
+// LackingOf returns the paths of which an action's files have nothing, by parameter. A manifest and modules may be
+// below cwd instead, where that is given.
 func LackingOf(r resource.Resource) (out []Lacking) {
 	miss := func(parameter, name, kind string) {
 		if name != "" && !path.IsAbs(name) && !Carries(r, name) {

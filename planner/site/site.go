@@ -111,8 +111,8 @@ func (g Group) Stops() bool {
 	return g.OnShortfall == OnShortfallStop || g.OnShortfall == "" && g.Rolling != nil
 }
 
-// Judged reports whether nodes that fail can fail the group: by its criteria, or by those of a batch, of which all nodes
-// must succeed where nothing else is given. Any other group succeeds whatever its nodes do (airship.md 8).
+// Judged reports whether nodes that fail can fail the group: by its criteria, or by those of a batch, of which all
+// nodes must succeed where nothing else is given. Any other group succeeds whatever its nodes do (airship.md 8).
 func (g Group) Judged() bool {
 	return g.SuccessCriteria != nil || g.Rolling != nil && g.Rolling.batched()
 }

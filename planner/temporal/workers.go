@@ -105,8 +105,8 @@ func (c *Client) workers(ctx context.Context, queue string, kind enums.TaskQueue
 	return there(at), err
 }
 
-// pollers returns who took from a task queue in the last minutes. A server keeps a queue in partitions, each with a list
-// of its own: a worker may be in that of one alone.
+// pollers returns who took from a task queue in the last minutes. A server keeps a queue in partitions, each with a
+// list of its own: a worker may be in that of one alone.
 func (c *Client) pollers(ctx context.Context, queue string, kind enums.TaskQueueType) ([]*taskqueue.PollerInfo, error) {
 	d, err := c.client.DescribeTaskQueue(ctx, queue, kind)
 	if err != nil {

@@ -95,6 +95,10 @@ has both, and the next apply completes it, or keeps the former one where the con
 at once (a part of the same file, a path below the other, an archive that is kept under one path), where another resource gets it in the same apply, and for all
 other types.
 
+What is in a directory that gets another ` + "`" + `path` + "`" + `, such as the files of a ` + "`" + `source_dir` + "`" + `, is removed from the former one only when all files that are to be below the
+new path are there: where one fails, the removals are skipped and the former directory stays whole. It is removed first where the former or the new path is below
+the other, and what takes the place of other resources of the same apply is. This is so within one session of a node, which is one phase of the plan.
+
 Hard links are several names of one file. A ` + "`" + `file` + "`" + ` that is written becomes a file of its own, and undo brings its content back, but not the hard link.
 Where only ` + "`" + `owner` + "`" + `, ` + "`" + `group` + "`" + ` or ` + "`" + `mode` + "`" + ` are given it stays one file, so give all its names the same. That two managed files became one after both were applied
 is found by the next check.

@@ -114,7 +114,7 @@ func (b *archiveBefore) remove(ctx context.Context, s *Session, list []extracted
 			return err
 		}
 		directory := kind == fileDirectory && x.Kind == fileDirectory
-		if real := s.ResolveLinks(at, false); managed[real] && !(directory && replaced[real]) {
+		if resolved := s.ResolveLinks(at, false); managed[resolved] && (!directory || !replaced[resolved]) {
 			if stays[at] = true; directory {
 				s.leave(at)
 			}
