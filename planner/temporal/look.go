@@ -41,7 +41,8 @@ func (e *Remote) look(ctx context.Context, in convergeInput, r convergeRequest) 
 	if in.Site == engine.NoSite {
 		in.Look = text
 	} else {
-		if store, err = e.store(ctx, in.Site); err == nil {
+		// Who looks has just used the journal, or failed for it: each node would wait for one that is away.
+		if store, err = e.store(ctx, in.Site, once); err == nil {
 			err = patiently(ctx, func() error {
 				return store.Ask(ctx, in.Batch, journal.Blob{Zone: in.Zone, Content: text})
 			})

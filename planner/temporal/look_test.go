@@ -148,6 +148,26 @@ func TestErrorsOfTheServerThatStay(t *testing.T) {
 	}
 }
 
+// Where the database of the journal cannot be reached, every look says so without waiting: an earlier part of the plan has
+// failed for it, and the nodes would wait one after the other.
+func TestLooksWithoutTheJournal(t *testing.T) {
+	t.Parallel()
+	e, node := looking(t, &server{})
+	e.journals = journal.Location{URL: "postgres://nobody@127.0.0.1:1/none", Keys: e.server.settings.Keys}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	start := time.Now()
+	for range 3 {
+		_, err := e.Converge(ctx, node, converge.Manifest{Site: "lon1", Mode: converge.Check}, nil)
+		if err == nil || !strings.Contains(err.Error(), "connect: connection refused") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if took := time.Since(start); took > journal.LeaseTime/2 {
+		t.Errorf("three looks took %s", took)
+	}
+}
+
 // A payload has the id of a look and none of its content. The workflow of a call whose answer was lost is found again.
 func TestPayloadsOfLooks(t *testing.T) {
 	t.Parallel()
@@ -171,7 +191,7 @@ func TestPayloadsOfLooks(t *testing.T) {
 // journalOf returns the journal of the site lon1, with the run of a manifest, if it is of one.
 func journalOf(ctx context.Context, t *testing.T, e *Remote, m converge.Manifest) *journal.Store {
 	t.Helper()
-	store, err := e.store(ctx, "lon1")
+	store, err := e.store(ctx, "lon1", patiently)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,9 @@ func patiently(ctx context.Context, try func() error) error {
 	}
 }
 
+// once makes a call on the journal that is not repeated.
+func once(_ context.Context, try func() error) error { return try() }
+
 // convergeRequest is what a worker of a zone does, encrypted in the journal.
 type convergeRequest struct {
 	Build    string    // version of slipway that asks
@@ -97,15 +100,16 @@ var _ rollout.Executor = (*Remote)(nil)
 // Zoned implements [rollout.Zoned].
 func (*Remote) Zoned() bool { return true }
 
-// store returns the journal of a site.
-func (e *Remote) store(ctx context.Context, siteName string) (*journal.Store, error) {
+// store returns the journal of a site. Where it is not open yet, try opens it.
+func (e *Remote) store(ctx context.Context, siteName string, try func(context.Context, func() error) error) (
+	*journal.Store, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if s := e.stores[siteName]; s != nil {
 		return s, nil
 	}
 	var s *journal.Store
-	err := patiently(ctx, func() (err error) {
+	err := try(ctx, func() (err error) {
 		s, err = e.journals.Open(ctx, siteName)
 		return err
 	})
@@ -137,7 +141,7 @@ func (e *Remote) Close() error {
 
 // lane returns the lane of the sessions that batches with this input run.
 func (e *Remote) lane(ctx context.Context, in convergeInput) (*lane, error) {
-	store, err := e.store(ctx, in.Site)
+	store, err := e.store(ctx, in.Site, patiently)
 	if err != nil {
 		return nil, err
 	}
