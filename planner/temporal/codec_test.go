@@ -61,8 +61,7 @@ func TestServerStoresCiphertext(t *testing.T) {
 		if err := workflow.ExecuteActivity(ctx, "echo", in).Get(ctx, &out); err != nil {
 			return "", err
 		}
-		err := workflow.ExecuteActivity(ctx, "fail", out).Get(ctx, nil)
-		return out, err
+		return out, ofActivity(workflow.ExecuteActivity(ctx, "fail", out).Get(ctx, nil))
 	}, workflow.RegisterOptions{Name: "canary-workflow"})
 	w.RegisterActivityWithOptions(func(ctx context.Context, in string) (string, error) {
 		activity.RecordHeartbeat(ctx, in)

@@ -12,6 +12,7 @@ import (
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -38,13 +39,32 @@ type workers struct {
 	names []string // identities
 }
 
-func (w workers) DescribeTaskQueue(context.Context, string, enums.TaskQueueType) (
+// otherPartition is a part of every task queue. The last worker is known there alone, and the first in the queue itself.
+const otherPartition = "/_sys/partition/1"
+
+func (w workers) DescribeTaskQueue(_ context.Context, queue string, _ enums.TaskQueueType) (
 	*workflowservice.DescribeTaskQueueResponse, error) {
 	out := &workflowservice.DescribeTaskQueueResponse{}
-	for _, name := range w.names {
+	for i, name := range w.names {
+		if queue == otherPartition && i == 0 || queue != otherPartition && i > 0 && i == len(w.names)-1 {
+			continue
+		}
 		out.Pollers = append(out.Pollers, &taskqueue.PollerInfo{Identity: name, LastAccessTime: timestamppb.Now()})
 	}
 	return out, nil
+}
+
+func (workers) WorkflowService() workflowservice.WorkflowServiceClient { return partitions{} }
+
+// partitions answers which partitions a task queue has.
+type partitions struct {
+	workflowservice.WorkflowServiceClient
+}
+
+func (partitions) ListTaskQueuePartitions(_ context.Context, r *workflowservice.ListTaskQueuePartitionsRequest,
+	_ ...grpc.CallOption) (*workflowservice.ListTaskQueuePartitionsResponse, error) {
+	all := []*taskqueue.TaskQueuePartitionMetadata{{Key: r.GetTaskQueue().GetName()}, {Key: otherPartition}}
+	return &workflowservice.ListTaskQueuePartitionsResponse{ActivityTaskQueuePartitions: all, WorkflowTaskQueuePartitions: all}, nil
 }
 
 // first takes the first of errors; the last one stays.

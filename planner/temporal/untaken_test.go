@@ -179,19 +179,23 @@ func TestWorkersThatTakeNothingAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.names = []string{wrong, both, other, "worker of slipway 1.0.0 on old, process 7, with keys of zones alone"}
+	ended, err := e.server.settings.identity([]string{"rack1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.names = []string{wrong, both, other, ended, "worker of slipway 1.0.0 on old, process 7, with keys of zones alone"}
 	_, err = e.Converge(t.Context(), node, converge.Manifest{Site: "lon1", Mode: converge.Check}, nil)
 	if err == nil {
 		t.Fatal("a session without a worker succeeds")
 	}
-	for _, want := range append(s.names[:2:2], s.names[3], "start `terraform-provider-slipway worker --zone rack1`. This is "+
+	for _, want := range append(s.names[:2:2], s.names[4], ". A worker with this key asked for sessions in the last 1m10s", "start `terraform-provider-slipway worker --zone rack1`. This is "+
 		"slipway 1.1.0 with the key "+e.server.settings.Keys.IDs("rack1")[0]+` of the zone "rack1". There is a worker of `) {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
-	if strings.Contains(err.Error(), "rack10") {
-		t.Errorf("a worker of another zone is in %v", err)
+	if strings.Contains(err.Error(), "rack10") || strings.Contains(err.Error(), ended) {
+		t.Errorf("a worker of another zone, or one that fits, is in %v", err)
 	}
 }
 

@@ -211,11 +211,21 @@ func (c *Client) untaken(ctx context.Context, in convergeInput, err error) error
 		return err
 	}
 	zone := " of " + nameZone(in.Zone)
-	there := c.others(ctx, c.settings.Keys.IDs(in.Zone)[0]+zone, func(worker string) bool {
-		return strings.Contains(worker, zone) || !strings.HasPrefix(worker, c.settings.build())
+	key, fits := c.settings.Keys.IDs(in.Zone)[0]+zone, false
+	there := c.others(ctx, key, func(worker string) bool {
+		if !strings.HasPrefix(worker, c.settings.build()) {
+			return true
+		}
+		fit := strings.Contains(worker, key)
+		fits = fits || fit
+		return !fit && strings.Contains(worker, zone)
 	})
 	if there != "" {
 		there = ". " + there
+	}
+	if fits {
+		there += fmt.Sprintf(". A worker with this key asked for sessions in the last %s: it has ended, or has no place left",
+			pollTime)
 	}
 	return untakenError{in.ZoneWait, there, err}
 }
