@@ -16,8 +16,8 @@ func TestKeyOfAZoneRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ key, zone, want string }{
-		{"", "rack1", "SLIPWAY_KEY: keys of zones come from the key of the site, and it is not set"},
-		{ofZone, "rack1", `SLIPWAY_KEY: keys of zones come from the key of the site, and it has keys of zones alone: ["rack1"]`},
+		{"", "rack1", "SLIPWAY_KEY: keys of zones come from the key of the provider, and it is not set"},
+		{ofZone, "rack1", `SLIPWAY_KEY: keys of zones come from the key of the provider, and it has keys of zones alone: ["rack1"]`},
 		{key, "a:b", `--zone: "a:b" is not a usable name`},
 		{key, strings.Repeat("x", 300), "--zone: the name has 300 characters"},
 	} {

@@ -73,6 +73,10 @@ func Parse(text string) (*Keys, error) {
 			encoded = field
 		}
 		key, err := base64.StdEncoding.DecodeString(encoded)
+		if ofZone && (err != nil || len(key) != keySize) {
+			return nil, fmt.Errorf("key %d of %d: must be the whole line that `terraform-provider-slipway key --zone` prints "+
+				"for its zone, without quotes", i+1, len(fields))
+		}
 		if err != nil || len(key) != keySize {
 			return nil, fmt.Errorf("key %d of %d: must be 32 bytes in base64, as `openssl rand -base64 32` prints them",
 				i+1, len(fields))
@@ -87,13 +91,13 @@ func Parse(text string) (*Keys, error) {
 }
 
 // ForZone returns, as text, the key of a zone, which its workers need; the empty zone is that of nodes without one. It
-// fails without the key of the site, and for what is the name of no zone.
+// fails without the key of the provider, and for what is the name of no zone.
 func (k *Keys) ForZone(zone string) (string, error) {
 	switch {
 	case k.OfZone():
-		return "", fmt.Errorf("keys of zones come from the key of the site, and it has keys of zones alone: %q", k.Zones())
+		return "", fmt.Errorf("keys of zones come from the key of the provider, and it has keys of zones alone: %q", k.Zones())
 	case k == nil:
-		return "", errors.New("keys of zones come from the key of the site, and it is not set")
+		return "", errors.New("keys of zones come from the key of the provider, and it is not set")
 	case strings.ContainsFunc(zone, func(r rune) bool { return r == ':' || separates(r) }):
 		return "", fmt.Errorf("the zone %q must be without white space, ',' and ':'", zone)
 	}

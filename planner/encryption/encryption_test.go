@@ -161,9 +161,13 @@ func TestAddresses(t *testing.T) {
 // TestInvalidKeys checks that what is no key is refused without being shown.
 func TestInvalidKeys(t *testing.T) {
 	for _, text := range []string{"hunter2", first + " hunter2", "rack1:hunter2", first[:40], strings.TrimRight(first, "="),
-		first + first, "rack1:" + first + ":" + first} {
+		first + first, "rack1:" + first + ":" + first, "rack1:", `"rack1:` + first + `"`} {
+		want := "`openssl rand -base64 32`"
+		if strings.Contains(text, ":") {
+			want = "`terraform-provider-slipway key --zone`" // another key of the provider would not help
+		}
 		_, err := Parse(text)
-		if err == nil || !strings.Contains(err.Error(), "openssl rand -base64 32") {
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
