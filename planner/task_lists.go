@@ -78,7 +78,7 @@ func (b *desiredBuilder) groupNodes() {
 	for _, m := range members {
 		n, key := b.nodes[m.at], m.key
 		owner := b.owner[n.Name]
-		if sharing[key] > 1 {
+		if sharing[key] > 1 { // what templates read sets nodes apart that have the rest in common
 			if read := reads(key, m.services, m.layers); len(read) > 0 {
 				key += "\x00" + refine.NodeKey(b.site, n, read)
 			}
