@@ -117,6 +117,8 @@ func TestPuppet(t *testing.T) {
 	t.Parallel()
 	two := nodes.Take(t, 2)
 	bare, puppet := two[0], two[1]
+	// Puppet's package leaves /run/puppet, which is gone when a later test switches the node off.
+	t.Cleanup(func() { puppet.Wipe(t) })
 	w := pluginSite(t, config{site: "puppet", nodes: two, more: []string{"puppet"}, services: fmt.Sprintf(`
 resource "slipway_service" "puppet" {
   name          = "puppet"
