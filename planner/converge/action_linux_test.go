@@ -242,10 +242,10 @@ func TestPuppet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newSandbox(t)
-			ran := &recorder{answers: map[string]system.Output{"/opt": {Status: test.status}}}
-			b.Commands = func(_ context.Context, c system.Command) (system.Output, error) { return ran.run(c) }
+			ran := &recorder{Answers: map[string]system.Output{"/opt": {Status: test.status}}}
+			b.Commands = func(_ context.Context, c system.Command) (system.Output, error) { return ran.Run(c) }
 			act := item("puppet[p/t]", test.parameters...)
-			if r := b.apply(act)[0]; !strings.Contains(r.Message, "no such program on the node") || !strings.Contains(r.Message, "/opt/puppetlabs/bin") || len(ran.ran) > 0 {
+			if r := b.apply(act)[0]; !strings.Contains(r.Message, "no such program on the node") || !strings.Contains(r.Message, "/opt/puppetlabs/bin") || len(ran.Ran) > 0 {
 				t.Errorf("without Puppet: %s %s", r.Status, r.Message)
 			}
 			b.put("/opt/puppetlabs/puppet/bin/wrapper.sh", "")
@@ -256,7 +256,7 @@ func TestPuppet(t *testing.T) {
 			if r := b.apply(act)[0]; r.Message != test.message || (r.Status == Changed) != (test.message == "") {
 				t.Errorf("%s %s", r.Status, r.Message)
 			}
-			ran.wantRan(t, "/opt/puppetlabs/bin/puppet "+test.want)
+			ran.WantRan(t, "/opt/puppetlabs/bin/puppet "+test.want)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -65,19 +66,19 @@ func (b *sandbox) takenBack(items ...Item) {
 // TestRestoreCanary: the file of a canary whose service does not start with it is the old one again, and the service runs with that.
 func TestRestoreCanary(t *testing.T) {
 	active := "active"
-	r := &recorder{answers: map[string]system.Output{}}
+	r := &recorder{Answers: map[string]system.Output{}}
 	s := systemdNode(t, r)
 	b := &bench{sandbox: &sandbox{s, s.Root, t}, types: types.All, run: "run-1"}
 	b.mkdir("/etc/d")
-	r.effects = map[string]func(){"systemctl restart": func() {
+	r.Effects = map[string]func(){"systemctl restart": func() {
 		if active = "active"; b.get("/etc/d.conf") == "broken" {
 			active = "failed"
 		}
 	}}
-	r.effects["systemctl start"] = r.effects["systemctl restart"]
+	r.Effects["systemctl start"] = r.Effects["systemctl restart"]
 	b.Commands = func(_ context.Context, c system.Command) (system.Output, error) {
-		r.answers["systemctl show"] = system.Output{Stdout: []byte(shown("d.service", "loaded", active, "x", "enabled"))}
-		return r.run(c)
+		r.Answers["systemctl show"] = system.Output{Stdout: []byte(systemtest.Shown("d.service", "loaded", active, "x", "enabled"))}
+		return r.Run(c)
 	}
 	file := func(content string) Item {
 		return managed(t, "file", "/etc/d.conf", resource.Parameters{"content": content}).notifies("service[d]")
@@ -94,14 +95,14 @@ func TestRestoreCanary(t *testing.T) {
 	if active != "failed" || results[2].Status != Failed {
 		t.Fatalf("the service is %s: %+v", active, results)
 	}
-	r.ran = nil
+	r.Ran = nil
 	results, summary := b.session(t.Context(), Manifest{Mode: Apply, Restore: true})
 	b.wantStatuses(results, "exec[true] unchanged", "service[d] changed", "file[/etc/d.conf] changed", "file[/etc/d] changed")
 	if summary.Error != nil || results[0].Message != NotRestored {
 		t.Errorf("%v, %q", summary.Error, results[0].Message)
 	}
-	if active != "active" || b.get("/etc/d.conf") != "old" || !slices.Contains(r.ran, "systemctl reset-failed -- d.service") {
-		t.Errorf("the service is %s, the file %q; ran %q", active, b.get("/etc/d.conf"), r.ran)
+	if active != "active" || b.get("/etc/d.conf") != "old" || !slices.Contains(r.Ran, "systemctl reset-failed -- d.service") {
+		t.Errorf("the service is %s, the file %q; ran %q", active, b.get("/etc/d.conf"), r.Ran)
 	}
 	now, entriesNow := b.nodeNow()
 	if diff := cmp.Diff(before, now); diff != "" {
@@ -239,9 +240,9 @@ func TestRestoreAccounts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &recorder{effects: map[string]func(){}}
-			s := wholeMachine(t, accountFiles(), r.run)
-			r.effects["userdel"] = func() { edit(t, s, "/etc/passwd", "bob:", "was:") }
+			r := &recorder{Effects: map[string]func(){}}
+			s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
+			r.Effects["userdel"] = func() { systemtest.Edit(t, s.Root, "/etc/passwd", "bob:", "was:") }
 			typ := types.All[tt.item.Type]
 			before, err := typ.Capture(t.Context(), s, tt.item.Resource)
 			if err != nil {
@@ -252,16 +253,16 @@ func TestRestoreAccounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Image, r.ran = "", nil
+			s.Image, r.Ran = "", nil
 			for change := range slices.Chunk(tt.change, 3) {
-				edit(t, s, change[0], change[1], change[2])
+				systemtest.Edit(t, s.Root, change[0], change[1], change[2])
 			}
 			s.Forget()
 			if err := typ.Undo(t.Context(), s, tt.item.Title, image); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(r.ran, tt.want) {
-				t.Errorf("ran %q, want %q", r.ran, tt.want)
+			if !slices.Equal(r.Ran, tt.want) {
+				t.Errorf("ran %q, want %q", r.Ran, tt.want)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -25,18 +26,18 @@ const (
 func jqBrought(t *testing.T, r *recorder) *types.Session {
 	t.Helper()
 	var s *types.Session
-	r.answers = map[string]system.Output{
-		"apt-cache policy":             prints("jq:\n  Candidate: 1\n"),
-		"apt-get" + aptOptions + " -s": prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),
-		"apt-get" + aptOptions + " -s --allow-change-held-packages" + purging: prints("Purg jq [1]\nPurg onig [1]\n"),
+	r.Answers = map[string]system.Output{
+		"apt-cache policy":                        systemtest.Prints("jq:\n  Candidate: 1\n"),
+		"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\n"),
+		"apt-get" + systemtest.AptOptions + " -s --allow-change-held-packages" + purging: systemtest.Prints("Purg jq [1]\nPurg onig [1]\n"),
 	}
 	s = aptNode(t, "", r)
-	r.effects = map[string]func(){"apt-get" + aptOptions + " install": nowInstalled(t, &s,
-		stanza("jq", "Depends: onig\n")+stanza("onig", ""), autoOnig)}
+	r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " install": nowInstalled(t, &s,
+		systemtest.Stanza("jq", "Depends: onig\n")+systemtest.Stanza("onig", ""), autoOnig)}
 	if got := runAll(t, s, jq())[0]; got.Status != Changed {
 		t.Fatalf("%s: %s", got.Status, got.Message)
 	}
-	r.ran, r.stdin = nil, nil
+	r.Ran, r.Stdin = nil, nil
 	return s
 }
 
@@ -48,19 +49,19 @@ func TestAptUndoCutOffBeforeItsCompanionsGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{}
 			s := jqBrought(t, r)
-			r.answers["apt-get"+aptOptions+purging] = system.Output{Status: 100, Combined: "E: killed\n"}
-			r.effects = map[string]func(){"apt-get" + aptOptions + purging: nowInstalled(t, &s,
-				in(jqIs, stanza("jq", "Depends: onig\n"))+in("purge ok installed", stanza("onig", "")), "")}
+			r.Answers["apt-get"+systemtest.AptOptions+purging] = system.Output{Status: 100, Combined: "E: killed\n"}
+			r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + purging: nowInstalled(t, &s,
+				in(jqIs, systemtest.Stanza("jq", "Depends: onig\n"))+in("purge ok installed", systemtest.Stanza("onig", "")), "")}
 			if got := runAll(t, s)[0]; got.Status != Failed {
 				t.Fatalf("%s: %s", got.Status, got.Message)
 			}
-			r.wantRan(t, dryBoth, purgeBoth)
-			delete(r.answers, "apt-get"+aptOptions+purging)
-			r.effects = map[string]func(){"apt-get" + aptOptions + purging: nowInstalled(t, &s, "", "")}
+			r.WantRan(t, dryBoth, purgeBoth)
+			delete(r.Answers, "apt-get"+systemtest.AptOptions+purging)
+			r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + purging: nowInstalled(t, &s, "", "")}
 			if got := runAll(t, s)[0]; got.Status != Changed {
 				t.Fatalf("%s: %s", got.Status, got.Message)
 			}
-			r.wantRan(t, dryBoth, purgeBoth)
+			r.WantRan(t, dryBoth, purgeBoth)
 		})
 	}
 }
@@ -69,13 +70,13 @@ func TestAptUndoCutOffBeforeItsCompanionsGo(t *testing.T) {
 func TestAptPurgesWhatItOnlyRemoved(t *testing.T) {
 	purgeOnce := func(t *testing.T) (*types.Session, *recorder) {
 		var s *types.Session
-		r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Remv jq [1]\n")}}
-		half := in("deinstall ok half-installed", stanza("jq", ""))
+		r := &recorder{Answers: map[string]system.Output{"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints("Remv jq [1]\n")}}
+		half := in("deinstall ok half-installed", systemtest.Stanza("jq", ""))
 		s = aptNode(t, half, r)
 		times := 0
-		r.effects = map[string]func(){"apt-get" + aptOptions + " purge": func() {
+		r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " purge": func() {
 			if times++; times == 1 {
-				nowInstalled(t, &s, in("deinstall ok config-files", stanza("jq", "")), "")()
+				nowInstalled(t, &s, in("deinstall ok config-files", systemtest.Stanza("jq", "")), "")()
 			} else {
 				nowInstalled(t, &s, "", "")()
 			}
@@ -88,7 +89,7 @@ func TestAptPurgesWhatItOnlyRemoved(t *testing.T) {
 		if got := runAll(t, s)[0]; got.Status != Changed {
 			t.Errorf("%s: %s", got.Status, got.Message)
 		}
-		r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- jq", "apt-get purge -- jq", "apt-get purge -- jq")
+		r.WantRan(t, "apt-get -s --allow-change-held-packages purge -- jq", "apt-get purge -- jq", "apt-get purge -- jq")
 	})
 	t.Run("ensure = purged", func(t *testing.T) {
 		s, r := purgeOnce(t)
@@ -96,7 +97,7 @@ func TestAptPurgesWhatItOnlyRemoved(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		r.wantRan(t, "apt-get purge -- jq", "apt-get purge -- jq")
+		r.WantRan(t, "apt-get purge -- jq", "apt-get purge -- jq")
 	})
 }
 
@@ -114,23 +115,23 @@ func TestAptInstallsAgainWhatAnUndoHalfRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{}
 			s := jqBrought(t, r)
-			r.answers["apt-get"+aptOptions+purging] = system.Output{Status: 100, Combined: "E: killed\n"}
-			r.effects = map[string]func(){"apt-get" + aptOptions + purging: nowInstalled(t, &s,
-				in(tt.jq, stanza("jq", "Depends: onig\n"))+in(tt.onig, stanza("onig", "")), "")}
+			r.Answers["apt-get"+systemtest.AptOptions+purging] = system.Output{Status: 100, Combined: "E: killed\n"}
+			r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + purging: nowInstalled(t, &s,
+				in(tt.jq, systemtest.Stanza("jq", "Depends: onig\n"))+in(tt.onig, systemtest.Stanza("onig", "")), "")}
 			runAll(t, s)
-			r.ran = nil
-			whole := nowInstalled(t, &s, stanza("jq", "Depends: onig\n")+stanza("onig", ""), "")
-			r.effects = map[string]func(){configure: whole, "apt-get" + aptOptions + " install -- jq": whole}
+			r.Ran = nil
+			whole := nowInstalled(t, &s, systemtest.Stanza("jq", "Depends: onig\n")+systemtest.Stanza("onig", ""), "")
+			r.Effects = map[string]func(){configure: whole, "apt-get" + systemtest.AptOptions + " install -- jq": whole}
 			if !strings.Contains(tt.jq, "config-files") {
-				r.effects["apt-get"+aptOptions+" install --reinstall"] = whole
+				r.Effects["apt-get"+systemtest.AptOptions+" install --reinstall"] = whole
 			} else {
-				r.effects["apt-get"+aptOptions+" install --reinstall"] = nowInstalled(t, &s,
-					in(tt.jq, stanza("jq", "Depends: onig\n"))+stanza("onig", ""), "")
+				r.Effects["apt-get"+systemtest.AptOptions+" install --reinstall"] = nowInstalled(t, &s,
+					in(tt.jq, systemtest.Stanza("jq", "Depends: onig\n"))+systemtest.Stanza("onig", ""), "")
 			}
 			if got := runAll(t, s, jq())[0]; got.Status != Changed {
 				t.Errorf("%s: %s", got.Status, got.Message)
 			}
-			r.wantRan(t, tt.want...)
+			r.WantRan(t, tt.want...)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -39,16 +40,16 @@ func TestDnfFinishesWhatWasCutOff(t *testing.T) {
 		"dnf 5":                  {"Transaction ID : 7\nStatus         : Started\nReleasever     : 40\n", redo},
 		"dnf 4, a script failed": {strings.NewReplacer("End rpmdb      :  **", "End rpmdb      : e02875ba", "1970", "2026").Replace(cutOffDnf4), nil},
 	} {
-		r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(sample), "dnf -y -q history info last": prints(tt.info)}}
-		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
+		r := &recorder{Answers: map[string]system.Output{"rpm -qa": systemtest.Prints(sample), "dnf -y -q history info last": systemtest.Prints(tt.info)}}
+		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.Run)
 		item := Item{Resource: resource.Resource{Type: "package", Title: "bash"}, Digest: "d"}
 		interrupted(t, s, item, `{"name":"bash","provider":"dnf","install":true,"present":false}`)
 		if results := runAll(t, s, item); (results[0].Status == Changed) != (tt.want != nil) {
 			t.Errorf("%s: the outcome is %q", name, results[0].Status)
 		}
-		changes := slices.DeleteFunc(slices.Clone(r.ran), func(c string) bool { return !strings.HasPrefix(c, redo[0]) && !strings.Contains(c, " mark ") })
+		changes := slices.DeleteFunc(slices.Clone(r.Ran), func(c string) bool { return !strings.HasPrefix(c, redo[0]) && !strings.Contains(c, " mark ") })
 		if !slices.Equal(changes, tt.want) {
-			t.Errorf("%s: ran %q, want %q among them", name, r.ran, tt.want)
+			t.Errorf("%s: ran %q, want %q among them", name, r.Ran, tt.want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -31,22 +32,22 @@ func withoutJq() Item {
 func TestAptUndoesOneOfTwoThatWereCutOff(t *testing.T) {
 	var s *types.Session
 	const purge = "apt-get purge -- jq mc-data onig"
-	r := &recorder{answers: map[string]system.Output{
-		"apt-cache policy":                   prints("mc:\n  Candidate: 1\n"),
-		"apt-get" + aptOptions + " -s":       prints("Purg jq [1]\nPurg mc-data [1]\nPurg onig [1]\n"),
-		"apt-get" + aptOptions + " purge --": {Status: 100, Combined: "dpkg: error processing package mc-data (--remove)\n"},
+	r := &recorder{Answers: map[string]system.Output{
+		"apt-cache policy":                              systemtest.Prints("mc:\n  Candidate: 1\n"),
+		"apt-get" + systemtest.AptOptions + " -s":       systemtest.Prints("Purg jq [1]\nPurg mc-data [1]\nPurg onig [1]\n"),
+		"apt-get" + systemtest.AptOptions + " purge --": {Status: 100, Combined: "dpkg: error processing package mc-data (--remove)\n"},
 	}}
-	database := stanza("jq", "Depends: onig\n") + stanza("onig", "")
-	s = aptNode(t, database+in("install reinstreq half-installed", stanza("mc-data", "")), r)
-	nowInstalled(t, &s, database+in("install reinstreq half-installed", stanza("mc-data", "")), autoMcData+"\n"+autoOnig)()
-	r.effects = map[string]func(){
-		"apt-get" + aptOptions + " install --reinstall -- mc-data": func() {
-			delete(r.answers, "apt-get"+aptOptions+" purge --")
-			nowInstalled(t, &s, database+stanza("mc-data", ""), autoMcData+"\n"+autoOnig)()
-			r.effects["apt-get"+aptOptions+" purge --"] = nowInstalled(t, &s, "", "")
+	database := systemtest.Stanza("jq", "Depends: onig\n") + systemtest.Stanza("onig", "")
+	s = aptNode(t, database+in("install reinstreq half-installed", systemtest.Stanza("mc-data", "")), r)
+	nowInstalled(t, &s, database+in("install reinstreq half-installed", systemtest.Stanza("mc-data", "")), autoMcData+"\n"+autoOnig)()
+	r.Effects = map[string]func(){
+		"apt-get" + systemtest.AptOptions + " install --reinstall -- mc-data": func() {
+			delete(r.Answers, "apt-get"+systemtest.AptOptions+" purge --")
+			nowInstalled(t, &s, database+systemtest.Stanza("mc-data", ""), autoMcData+"\n"+autoOnig)()
+			r.Effects["apt-get"+systemtest.AptOptions+" purge --"] = nowInstalled(t, &s, "", "")
 		},
-		"apt-get" + aptOptions + " install -- mc": nowInstalled(t, &s,
-			stanza("mc", "Depends: mc-data\n")+stanza("mc-data", ""), autoMcData),
+		"apt-get" + systemtest.AptOptions + " install -- mc": nowInstalled(t, &s,
+			systemtest.Stanza("mc", "Depends: mc-data\n")+systemtest.Stanza("mc-data", ""), autoMcData),
 	}
 	interrupted(t, s, jq(), beforeOfJq)
 	interrupted(t, s, mc(), beforeOfMc)
@@ -55,7 +56,7 @@ func TestAptUndoesOneOfTwoThatWereCutOff(t *testing.T) {
 			t.Errorf("%s: %s: %s", got.ID, got.Status, got.Message)
 		}
 	}
-	r.wantRan(t, "apt-get install --reinstall -- mc-data",
+	r.WantRan(t, "apt-get install --reinstall -- mc-data",
 		"apt-get -s --allow-change-held-packages purge -- jq mc-data onig", purge,
 		"apt-cache policy -- mc", "apt-get install -- mc")
 }
@@ -70,39 +71,41 @@ func TestPackagesInOneCall(t *testing.T) {
 		install string
 	}{
 		"apt": {
-			map[string]string{"/usr/bin/apt-get": "", "/var/lib/dpkg/status": dpkgStanza},
-			map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\nmc:\n  Candidate: 1\n")},
-			func(s *types.Session, _ *recorder) { nowInstalled(t, &s, stanza("jq", "")+stanza("mc", ""), "")() },
+			map[string]string{"/usr/bin/apt-get": "", "/var/lib/dpkg/status": systemtest.DpkgStanza},
+			map[string]system.Output{"apt-cache policy": systemtest.Prints("jq:\n  Candidate: 1\nmc:\n  Candidate: 1\n")},
+			func(s *types.Session, _ *recorder) {
+				nowInstalled(t, &s, systemtest.Stanza("jq", "")+systemtest.Stanza("mc", ""), "")()
+			},
 			"apt-get install -- jq mc",
 		},
 		"dnf": {
 			map[string]string{"/usr/bin/dnf": ""},
-			map[string]system.Output{"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n")},
+			map[string]system.Output{"rpm -qa": systemtest.Prints("bash\t0\t5.2\t1\tx86_64\n")},
 			func(_ *types.Session, r *recorder) {
-				r.answers["rpm -qa"] = prints("jq\t0\t1\t1\tx86_64\nmc\t0\t1\t1\tx86_64\n")
+				r.Answers["rpm -qa"] = systemtest.Prints("jq\t0\t1\t1\tx86_64\nmc\t0\t1\t1\tx86_64\n")
 			},
 			"dnf -y -q install -- jq mc",
 		},
 		"apk": {
 			map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": "P:musl\nV:1\n\n"}, map[string]system.Output{},
 			func(s *types.Session, _ *recorder) {
-				edit(t, s, "/lib/apk/db/installed", "P:musl\nV:1\n\n", "P:jq\nV:1\n\nP:mc\nV:1\n\n")
+				systemtest.Edit(t, s.Root, "/lib/apk/db/installed", "P:musl\nV:1\n\n", "P:jq\nV:1\n\nP:mc\nV:1\n\n")
 			},
 			"apk --no-progress --wait 120 add -- jq mc",
 		},
 	} {
 		t.Run(manager, func(t *testing.T) {
-			r := &recorder{answers: tt.answers}
-			s := wholeMachine(t, tt.files, r.run)
-			r.effects = map[string]func(){strings.Replace(tt.install, "apt-get", "apt-get"+aptOptions, 1): func() { tt.now(s, r) }}
+			r := &recorder{Answers: tt.answers}
+			s := wholeMachine(t, tt.files, r.Run)
+			r.Effects = map[string]func(){strings.Replace(tt.install, "apt-get", "apt-get"+systemtest.AptOptions, 1): func() { tt.now(s, r) }}
 			file := item("file[/etc.conf]", "content", "x").requires("package[jq]")
 			results := runAll(t, s, item("package[jq]"), file, item("package[mc]"))
 			if got := statuses(results); !slices.Equal(got, []string{"package[jq] changed", "file[/etc.conf] changed", "package[mc] changed"}) {
 				t.Errorf("%q: %+v", got, results)
 			}
 			var installs []string
-			for _, line := range r.ran {
-				if line = strings.Replace(line, aptOptions, "", 1); strings.Contains(line, " install --") || strings.Contains(line, " add --") {
+			for _, line := range r.Ran {
+				if line = strings.Replace(line, systemtest.AptOptions, "", 1); strings.Contains(line, " install --") || strings.Contains(line, " add --") {
 					installs = append(installs, line)
 				}
 			}
@@ -124,37 +127,37 @@ func TestOneByOneNamesTheCulprit(t *testing.T) {
 		install string
 	}{
 		"apt": {
-			map[string]string{"/usr/bin/apt-get": "", "/var/lib/dpkg/status": dpkgStanza},
-			map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\nmc:\n  Candidate: 1\n")},
-			func(s *types.Session, _ *recorder) { nowInstalled(t, &s, stanza("mc", ""), "")() },
-			"apt-get" + aptOptions + " install -- ",
+			map[string]string{"/usr/bin/apt-get": "", "/var/lib/dpkg/status": systemtest.DpkgStanza},
+			map[string]system.Output{"apt-cache policy": systemtest.Prints("jq:\n  Candidate: 1\nmc:\n  Candidate: 1\n")},
+			func(s *types.Session, _ *recorder) { nowInstalled(t, &s, systemtest.Stanza("mc", ""), "")() },
+			"apt-get" + systemtest.AptOptions + " install -- ",
 		},
 		"dnf": {
 			map[string]string{"/usr/bin/dnf": ""},
-			map[string]system.Output{"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n")},
-			func(_ *types.Session, r *recorder) { r.answers["rpm -qa"] = prints("mc\t0\t1\t1\tx86_64\n") },
+			map[string]system.Output{"rpm -qa": systemtest.Prints("bash\t0\t5.2\t1\tx86_64\n")},
+			func(_ *types.Session, r *recorder) { r.Answers["rpm -qa"] = systemtest.Prints("mc\t0\t1\t1\tx86_64\n") },
 			"dnf -y -q install -- ",
 		},
 		"apk": {
 			map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": "P:musl\nV:1\n\n"}, map[string]system.Output{},
 			func(s *types.Session, _ *recorder) {
-				edit(t, s, "/lib/apk/db/installed", "P:musl\nV:1\n\n", "P:mc\nV:1\n\n")
+				systemtest.Edit(t, s.Root, "/lib/apk/db/installed", "P:musl\nV:1\n\n", "P:mc\nV:1\n\n")
 			},
 			"apk --no-progress --wait 120 add -- ",
 		},
 	} {
 		t.Run(manager, func(t *testing.T) {
-			r := &recorder{answers: tt.answers}
-			r.answers[tt.install+"jq"] = system.Output{Status: 1, Combined: "Error: jq conflicts with bash\n"}
-			s := wholeMachine(t, tt.files, r.run)
-			r.effects = map[string]func(){tt.install + "mc": func() { tt.now(s, r) }}
+			r := &recorder{Answers: tt.answers}
+			r.Answers[tt.install+"jq"] = system.Output{Status: 1, Combined: "Error: jq conflicts with bash\n"}
+			s := wholeMachine(t, tt.files, r.Run)
+			r.Effects = map[string]func(){tt.install + "mc": func() { tt.now(s, r) }}
 			results := runAll(t, s, item("package[jq]"), item("package[mc]"))
 			if got := statuses(results); !slices.Equal(got, []string{"package[jq] failed", "package[mc] changed"}) ||
 				!strings.Contains(results[0].Message, "jq conflicts with bash") {
 				t.Errorf("%q: %+v", got, results)
 			}
 			var installs []string
-			for _, line := range r.ran {
+			for _, line := range r.Ran {
 				if names, is := strings.CutPrefix(line, tt.install); is {
 					installs = append(installs, names)
 				}
@@ -170,27 +173,27 @@ func TestOneByOneNamesTheCulprit(t *testing.T) {
 // needs one of them, which stays, and goes with mc.
 func TestAptMarksAgainWhatStays(t *testing.T) {
 	var s *types.Session
-	r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Purg jq [1]\nPurg onig [1]\n")}}
-	ofMc := stanza("mc", "Depends: mc-data\n") + stanza("mc-data", "")
-	s = aptNode(t, ofMc+stanza("jq", "Depends: onig\n")+stanza("onig", ""), r)
+	r := &recorder{Answers: map[string]system.Output{"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints("Purg jq [1]\nPurg onig [1]\n")}}
+	ofMc := systemtest.Stanza("mc", "Depends: mc-data\n") + systemtest.Stanza("mc-data", "")
+	s = aptNode(t, ofMc+systemtest.Stanza("jq", "Depends: onig\n")+systemtest.Stanza("onig", ""), r)
 	interrupted(t, s, jq(), beforeOfJq[:len(beforeOfJq)-1]+`,"leaving":["mc-data","onig"]}`)
 	interrupted(t, s, mc(), beforeOfMc)
 	const mark = "apt-mark auto -- mc-data"
-	r.effects = map[string]func(){
-		mark:                                 nowInstalled(t, &s, ofMc+stanza("jq", "Depends: onig\n")+stanza("onig", ""), autoMcData),
-		"apt-get" + aptOptions + " purge --": nowInstalled(t, &s, ofMc, autoMcData),
+	r.Effects = map[string]func(){
+		mark: nowInstalled(t, &s, ofMc+systemtest.Stanza("jq", "Depends: onig\n")+systemtest.Stanza("onig", ""), autoMcData),
+		"apt-get" + systemtest.AptOptions + " purge --": nowInstalled(t, &s, ofMc, autoMcData),
 	}
 	if got := runAll(t, s, withoutJq())[0]; got.Status != Changed {
 		t.Fatalf("%s: %s", got.Status, got.Message)
 	}
-	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- jq onig", mark, "apt-get purge -- jq onig")
+	r.WantRan(t, "apt-get -s --allow-change-held-packages purge -- jq onig", mark, "apt-get purge -- jq onig")
 
-	r.answers["apt-get"+aptOptions+" -s"] = prints("Purg mc [1]\nPurg mc-data [1]\n")
-	r.effects = map[string]func(){"apt-get" + aptOptions + " purge --": nowInstalled(t, &s, "", "")}
+	r.Answers["apt-get"+systemtest.AptOptions+" -s"] = systemtest.Prints("Purg mc [1]\nPurg mc-data [1]\n")
+	r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " purge --": nowInstalled(t, &s, "", "")}
 	if got := runAll(t, s)[0]; got.Status != Changed {
 		t.Fatalf("%s: %s", got.Status, got.Message)
 	}
-	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- mc mc-data", "apt-get purge -- mc mc-data")
+	r.WantRan(t, "apt-get -s --allow-change-held-packages purge -- mc mc-data", "apt-get purge -- mc mc-data")
 }
 
 // TestDnfCompletesTheCutOffFirst: dnf knows of its last transaction alone whether that was cut off, so it is completed
@@ -202,18 +205,18 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 		redo  = "dnf -y -q history redo last"
 	)
 	setUp := func(t *testing.T) (*types.Session, *recorder) {
-		r := &recorder{answers: map[string]system.Output{
-			"rpm -qa": prints("bash\t0\t5.2\t1\tx86_64\n"), info: prints("End rpmdb      :  **\n"),
+		r := &recorder{Answers: map[string]system.Output{
+			"rpm -qa": systemtest.Prints("bash\t0\t5.2\t1\tx86_64\n"), info: systemtest.Prints("End rpmdb      :  **\n"),
 		}}
-		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
+		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.Run)
 		i := Item{Resource: resource.Resource{Type: "package", Title: "other"}, Digest: "d"}
 		interrupted(t, s, i, `{"name":"other","provider":"dnf","install":true,"present":false}`)
-		r.effects = map[string]func(){redo: func() { r.answers[info] = prints("End rpmdb      : 3b72\n") }}
+		r.Effects = map[string]func(){redo: func() { r.Answers[info] = systemtest.Prints("End rpmdb      : 3b72\n") }}
 		return s, r
 	}
 	t.Run("undo", func(t *testing.T) {
 		s, r := setUp(t)
-		r.effects["dnf -y -q remove"] = func() { r.answers["rpm -qa"] = prints("") }
+		r.Effects["dnf -y -q remove"] = func() { r.Answers["rpm -qa"] = systemtest.Prints("") }
 		bash := Item{Resource: resource.Resource{Type: "package", Title: "bash"}, Digest: "d"}
 		interrupted(t, s, bash, `{"name":"bash","provider":"dnf","install":true,"present":false}`)
 		l, err := ledger.Read(s.System)
@@ -230,16 +233,16 @@ func TestDnfCompletesTheCutOffFirst(t *testing.T) {
 		if got := runAll(t, s, bash)[0]; got.Status != Changed {
 			t.Fatalf("%s: %s", got.Status, got.Message)
 		}
-		r.wantRan(t, info, redo, query, "rpm --erase --test -- bash", "dnf -y -q remove -- bash", query)
+		r.WantRan(t, info, redo, query, "rpm --erase --test -- bash", "dnf -y -q remove -- bash", query)
 	})
 	t.Run("install", func(t *testing.T) {
 		s, r := setUp(t)
-		r.effects["dnf -y -q install"] = func() { r.answers["rpm -qa"] = prints("vim\t0\t9\t1\tx86_64\n") }
+		r.Effects["dnf -y -q install"] = func() { r.Answers["rpm -qa"] = systemtest.Prints("vim\t0\t9\t1\tx86_64\n") }
 		vim := Item{Resource: resource.Resource{Type: "package", Title: "vim"}, Digest: "d"}
 		if got := runAll(t, s, vim)[0]; got.Status != Changed {
 			t.Fatalf("%s: %s", got.Status, got.Message)
 		}
-		r.wantRan(t, query, info, redo, query, "dnf -y -q install -- vim", query, query)
+		r.WantRan(t, query, info, redo, query, "dnf -y -q install -- vim", query, query)
 	})
 }
 
@@ -249,7 +252,7 @@ const rpmFormat = `%{NAME}\t%|EPOCH?{%{EPOCH}}:{0}|\t%{VERSION}\t%{RELEASE}\t%{A
 // TestPackagesThatUndoEachOther: jq brings onig, which is to be absent, and goes with it. Whichever comes second undoes
 // the first, and fails.
 func TestPackagesThatUndoEachOther(t *testing.T) {
-	both := stanza("jq", "Depends: onig\n") + stanza("onig", "")
+	both := systemtest.Stanza("jq", "Depends: onig\n") + systemtest.Stanza("onig", "")
 	for name, tt := range map[string]struct {
 		database, after string
 		ensure          string // of onig
@@ -261,10 +264,10 @@ func TestPackagesThatUndoEachOther(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s *types.Session
-			r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\n")}}
+			r := &recorder{Answers: map[string]system.Output{"apt-cache policy": systemtest.Prints("jq:\n  Candidate: 1\n")}}
 			s = aptNode(t, tt.database, r)
 			now := nowInstalled(t, &s, tt.after, "")
-			r.effects = map[string]func(){"apt-get" + aptOptions + " install --": now, "apt-get" + aptOptions + " purge --": now}
+			r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " install --": now, "apt-get" + systemtest.AptOptions + " purge --": now}
 			for _, got := range runAll(t, s, item("package[jq]"), item("package[onig]", "ensure", tt.ensure)) {
 				if failed := string(got.ID) == tt.failed; failed != (got.Status == Failed) ||
 					failed && !strings.Contains(got.Message, tt.message) {
@@ -283,7 +286,7 @@ func TestPackagesThatWouldUndoOthers(t *testing.T) {
 		absent    = `{"name":"onig","provider":"apt","install":false,"present":false}`
 		left      = ": leave one of the two out"
 	)
-	both := stanza("jq", "Depends: onig\n") + stanza("onig", "")
+	both := systemtest.Stanza("jq", "Depends: onig\n") + systemtest.Stanza("onig", "")
 	gone, purged := item("package[onig]", "ensure", "absent"), item("package[onig]", "ensure", "purged")
 	for name, tt := range map[string]struct {
 		database string
@@ -306,8 +309,8 @@ func TestPackagesThatWouldUndoOthers(t *testing.T) {
 			[]string{"package[jq] failed"}, "with it onig would come, and package[onig] wants it absent" + left},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &recorder{answers: map[string]system.Output{
-				"apt-cache policy": prints("jq:\n  Candidate: 1\n"), "apt-get" + aptOptions + " -s": prints(tt.plan),
+			r := &recorder{Answers: map[string]system.Output{
+				"apt-cache policy": systemtest.Prints("jq:\n  Candidate: 1\n"), "apt-get" + systemtest.AptOptions + " -s": systemtest.Prints(tt.plan),
 			}}
 			s := aptNode(t, tt.database, r)
 			if tt.ledger != "" {
@@ -326,7 +329,7 @@ func TestPackagesThatWouldUndoOthers(t *testing.T) {
 					t.Errorf("%s: %s", got.ID, got.Message)
 				}
 			}
-			for _, line := range r.ran {
+			for _, line := range r.Ran {
 				if strings.HasPrefix(line, "apt-get") && !strings.Contains(line, " -s ") {
 					t.Errorf("it was done: %s", line)
 				}
@@ -334,9 +337,9 @@ func TestPackagesThatWouldUndoOthers(t *testing.T) {
 		})
 	}
 	t.Run("dnf took what the ledger has", func(t *testing.T) {
-		r := &recorder{answers: map[string]system.Output{"rpm -qa": prints("jq\t0\t1\t1\tx86_64\nonig\t0\t1\t1\tx86_64\n")}}
-		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
-		r.effects = map[string]func(){"dnf -y -q remove": func() { r.answers["rpm -qa"] = prints("") }}
+		r := &recorder{Answers: map[string]system.Output{"rpm -qa": systemtest.Prints("jq\t0\t1\t1\tx86_64\nonig\t0\t1\t1\tx86_64\n")}}
+		s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.Run)
+		r.Effects = map[string]func(){"dnf -y -q remove": func() { r.Answers["rpm -qa"] = systemtest.Prints("") }}
 		applied(t, s, "other", item("package[jq]"), `{"name":"jq","provider":"dnf","install":true,"present":false}`)
 		got := runAll(t, s, gone)[0]
 		if want := `with it jq became absent, and package[jq] of the site "other" wants it installed` + left; !strings.Contains(got.Message, want) {
@@ -344,9 +347,9 @@ func TestPackagesThatWouldUndoOthers(t *testing.T) {
 		}
 	})
 	t.Run("removes what the manifest removes, too", func(t *testing.T) {
-		r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Remv jq [1]\nRemv onig [1]\n")}}
+		r := &recorder{Answers: map[string]system.Output{"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints("Remv jq [1]\nRemv onig [1]\n")}}
 		s := aptNode(t, both, r)
-		r.effects = map[string]func(){"apt-get" + aptOptions + " install -- onig-": nowInstalled(t, &s, "", "")}
+		r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " install -- onig-": nowInstalled(t, &s, "", "")}
 		applied(t, s, "s", item("package[jq]"), `{"name":"jq","provider":"apt","install":true,"present":true}`)
 		for _, got := range runAll(t, s, gone, withoutJq()) {
 			if got.Status == Failed {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -44,7 +45,7 @@ func (g *guardBench) command(_ context.Context, c system.Command) (system.Output
 		if unit == "slipway-guard.service" && !g.there(guardUnit) {
 			load, state = "not-found", ""
 		}
-		return prints(shown(unit, load, g.active[unit], "x", state)), nil
+		return systemtest.Prints(systemtest.Shown(unit, load, g.active[unit], "x", state)), nil
 	case line == "/bin/sh -c load":
 		content := g.get("/etc/fw")
 		g.ran = append(g.ran, "load "+content)

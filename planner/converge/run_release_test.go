@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
@@ -68,19 +69,19 @@ func TestWhatIsNoLongerManagedReturns(t *testing.T) {
 			want := start()
 			must(want, tt.without)
 			got := start()
-			was := inventory(t, got.Session)
+			was := systemtest.Inventory(t, got.Root)
 			for _, form := range tt.with {
 				must(got, form)
 			}
 			must(got, tt.without)
-			if d := cmp.Diff(inventory(t, want.Session), inventory(t, got.Session)); d != "" {
+			if d := cmp.Diff(systemtest.Inventory(t, want.Root), systemtest.Inventory(t, got.Root)); d != "" {
 				t.Errorf("nodes with equal configuration differ: %s", d)
 			}
 			if results, _ := got.converge(Check, tt.without); results[0].Status != Unchanged {
 				t.Errorf("it drifts at once: %v", results[0].Differences)
 			}
 			got.session(t.Context(), Manifest{Mode: Apply, TearDown: true})
-			if d := cmp.Diff(was, inventory(t, got.Session)); d != "" {
+			if d := cmp.Diff(was, systemtest.Inventory(t, got.Root)); d != "" {
 				t.Errorf("after the tear-down: %s", d)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -64,7 +65,7 @@ func TestOneFileByTwoPaths(t *testing.T) {
 
 // TestOnePackageByTwoNames: a name with the node's own architecture is the name without.
 func TestOnePackageByTwoNames(t *testing.T) {
-	s := aptNode(t, stanza("tree", ""), &recorder{})
+	s := aptNode(t, systemtest.Stanza("tree", ""), &recorder{})
 	results := runAll(t, s, managed(t, "package", "tree", nil), managed(t, "package", "tree:amd64", nil))
 	if results[0].Status != Unchanged || results[1].Status != Failed || !strings.Contains(results[1].Message, "package[tree]") {
 		t.Errorf("%+v", results)
@@ -120,24 +121,24 @@ func TestAnotherSpellingTakesOver(t *testing.T) {
 
 // TestAnotherNameOfAPackageKeepsIt: a package of slipway's whose name gets the node's own architecture, or loses it, is not removed and installed again.
 func TestAnotherNameOfAPackageKeepsIt(t *testing.T) {
-	const simulate, install = "apt-get" + aptOptions + " -s", "apt-get" + aptOptions + " install"
+	const simulate, install = "apt-get" + systemtest.AptOptions + " -s", "apt-get" + systemtest.AptOptions + " install"
 	for was, now := range map[string]string{"tree": "tree:amd64", "tree:amd64": "tree"} {
 		var s *types.Session
-		r := &recorder{answers: map[string]system.Output{
-			"apt-cache policy": prints(was + ":\n  Candidate: 1\n"),
-			simulate:           prints("Inst tree (1 x [amd64])\n"),
+		r := &recorder{Answers: map[string]system.Output{
+			"apt-cache policy": systemtest.Prints(was + ":\n  Candidate: 1\n"),
+			simulate:           systemtest.Prints("Inst tree (1 x [amd64])\n"),
 		}}
 		s = aptNode(t, "", r)
-		r.effects = map[string]func(){install: nowInstalled(t, &s, stanza("tree", ""), "")}
+		r.Effects = map[string]func(){install: nowInstalled(t, &s, systemtest.Stanza("tree", ""), "")}
 		if got := runAll(t, s, managed(t, "package", "t", resource.Parameters{"name": was}))[0]; got.Status != Changed {
 			t.Fatalf("%s: %s", got.Status, got.Message)
 		}
-		r.ran = nil
+		r.Ran = nil
 		got := runAll(t, s, managed(t, "package", "t", resource.Parameters{"name": now}))[0]
 		if got.Status != Unchanged {
 			t.Errorf("%s, then %s: it is %s: %s %v", was, now, got.Status, got.Message, got.Differences)
 		}
-		for _, line := range r.ran {
+		for _, line := range r.Ran {
 			if strings.Contains(line, "purge") || strings.Contains(line, "remove") || strings.HasPrefix(line, install) {
 				t.Errorf("%s, then %s: %s", was, now, line)
 			}
@@ -149,7 +150,7 @@ func TestAnotherNameOfAPackageKeepsIt(t *testing.T) {
 func TestOneMountPointByTwoPaths(t *testing.T) {
 	for name, paths := range map[string][2]string{"a link above": {"/alias/x", "/real/x"}, "a link": {"/point", "/real/x"}} {
 		t.Run(name, func(t *testing.T) {
-			k := newKernel(t, rootFstab)
+			k := newKernel(t, systemtest.RootFstab)
 			if err := os.MkdirAll(filepath.Join(k.sys.Root, "real/x"), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -158,7 +159,7 @@ func TestOneMountPointByTwoPaths(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			k.set([]string{"/real/x tmpfs tmpfs noexec"})
+			k.Set([]string{"/real/x tmpfs tmpfs noexec"})
 			p := resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "noexec"}
 			for range 2 {
 				results := runAll(t, k.sys, managed(t, "mount", paths[0], p), managed(t, "mount", paths[1], p))
@@ -172,7 +173,7 @@ func TestOneMountPointByTwoPaths(t *testing.T) {
 
 // TestMountOfAnOlderLedger: an entry that does not say what it looks after is not undone for that.
 func TestMountOfAnOlderLedger(t *testing.T) {
-	k := newKernel(t, rootFstab)
+	k := newKernel(t, systemtest.RootFstab)
 	p := resource.Parameters{"device": "tmpfs", "fstype": "tmpfs"}
 	runAll(t, k.sys, managed(t, "mount", "/mnt", p))
 	l, err := ledger.Read(k.sys.System)
@@ -183,14 +184,14 @@ func TestMountOfAnOlderLedger(t *testing.T) {
 	if err := l.Compact(); err != nil {
 		t.Fatal(err)
 	}
-	k.calls = nil
+	k.Calls = nil
 	p["options"] = "noexec"
 	if got := runAll(t, k.sys, managed(t, "mount", "/mnt", p)); got[0].Status != Changed || len(got[0].Differences) != 1 {
 		t.Errorf("%+v", got)
 	}
-	for _, call := range k.calls {
+	for _, call := range k.Calls {
 		if strings.HasPrefix(call, "umount") {
-			t.Errorf("it was unmounted: %q", k.calls)
+			t.Errorf("it was unmounted: %q", k.Calls)
 		}
 	}
 	if l, err = ledger.Read(k.sys.System); err != nil || l.Entries[0].Object != "/mnt" {
@@ -213,7 +214,7 @@ func TestHardLinksOfOneFile(t *testing.T) {
 			if err := os.Link(filepath.Join(s.Root, "a"), filepath.Join(s.Root, "b")); err != nil {
 				t.Fatal(err)
 			}
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			one := func() bool {
 				a, errA := os.Stat(filepath.Join(s.Root, "a"))
 				b, errB := os.Stat(filepath.Join(s.Root, "b"))
@@ -230,7 +231,7 @@ func TestHardLinksOfOneFile(t *testing.T) {
 				}
 			}
 			runAll(t, s)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			delete(now, "/var")
 			delete(now, "/var/lib")
 			if diff := cmp.Diff(was, now); diff != "" || one() != tt.one {

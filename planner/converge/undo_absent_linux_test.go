@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
@@ -25,7 +26,7 @@ func absentNode(t *testing.T) *types.Session {
 		"/etc/hosts": "", "/etc/fstab": "", "/proc/self/mountinfo": "", "/var/spool/cron/crontabs/root": "", "/d/a.ini": "",
 		"/etc/passwd": "root:x:0:0::/root:/bin/sh\n", "/proc/sys/net/x": "1\n", "/etc/sysctl.d/README": "", "/mnt/README": "", "/usr/share/zoneinfo/UTC": "TZif",
 		"/d/a.tar": tarOf(t, member{name: "x", content: "x"}), "/proc/sys/kernel/hostname": "node\n", "/sys/module/README": "", "/proc/sys/kernel/osrelease": "6\n",
-		"/var/lib/dpkg/status": dpkgStanza, "/usr/bin/apt-get": "", "/usr/bin/git": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
+		"/var/lib/dpkg/status": systemtest.DpkgStanza, "/usr/bin/apt-get": "", "/usr/bin/git": "", "/run/systemd/system/README": "", "/bin/systemctl": "", "/usr/bin/systemctl": "",
 	} {
 		onDisk(t, s, file, content)
 	}
@@ -49,21 +50,21 @@ func absentNode(t *testing.T) *types.Session {
 		case strings.HasPrefix(line, "/usr/bin/git -C /d/clone clone"):
 			onDisk(t, s, "/d/clone/.git/index", "")
 		case strings.HasPrefix(line, "/usr/bin/git -C /d/clone config"):
-			return prints("https://x/y\n"), nil
+			return systemtest.Prints("https://x/y\n"), nil
 		case c.Argv[0] == "/usr/bin/git":
 		case c.Argv[0] == "apt-cache":
-			return prints("jq:\n  Candidate: 1\n"), nil
-		case strings.HasPrefix(line, "apt-get"+aptOptions+" install"):
-			onDisk(t, s, "/var/lib/dpkg/status", dpkgStanza+stanza("jq", ""))
-		case strings.HasPrefix(line, "apt-get"+aptOptions+" purge"):
-			onDisk(t, s, "/var/lib/dpkg/status", dpkgStanza)
+			return systemtest.Prints("jq:\n  Candidate: 1\n"), nil
+		case strings.HasPrefix(line, "apt-get"+systemtest.AptOptions+" install"):
+			onDisk(t, s, "/var/lib/dpkg/status", systemtest.DpkgStanza+systemtest.Stanza("jq", ""))
+		case strings.HasPrefix(line, "apt-get"+systemtest.AptOptions+" purge"):
+			onDisk(t, s, "/var/lib/dpkg/status", systemtest.DpkgStanza)
 		case c.Argv[0] == "apt-get", c.Argv[0] == "mount", c.Argv[0] == "umount":
 		case c.Argv[0] == "systemctl":
 			unit := "ActiveState=inactive\nLoadState=loaded\nUnitFileState=enabled\n"
 			if _, err := s.Lstat("/run/unit-gone"); err == nil {
 				unit = "ActiveState=inactive\nLoadState=not-found\nUnitFileState=\n"
 			}
-			return prints("Id=web.service\nNames=web.service\n" + unit), nil
+			return systemtest.Prints("Id=web.service\nNames=web.service\n" + unit), nil
 		default:
 			return shadow(ctx, c)
 		}
@@ -112,7 +113,7 @@ func TestUndoSaysWhatWasAlreadyGone(t *testing.T) {
 		"archive":   {"archive", "a", resource.Parameters{"source": "/d/a.tar", "extract": true, "extract_path": "/d/out"}, "/d/out", "-"},
 		"clone":     {"vcsrepo", "/d/clone", resource.Parameters{"source": "https://x/y"}, "/d/clone", "-"},
 		"time zone": {"timezone", "UTC", resource.Parameters{}, "/etc/localtime", "-"},
-		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", dpkgStanza},
+		"package":   {"package", "jq", resource.Parameters{}, "/var/lib/dpkg/status", systemtest.DpkgStanza},
 		"service":   {"service", "web", resource.Parameters{"enable": true}, "/run/unit-gone", ""},
 	}
 	untried := schema.Types()

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -174,28 +175,28 @@ func TestUndoBringsAnyBytesBack(t *testing.T) {
 		t.Errorf("the link leads to %q, %v; want %q", info.Target, err, latin1)
 	}
 
-	files := accountFiles()
+	files := systemtest.AccountFiles()
 	files["/etc/passwd"] = strings.Replace(files["/etc/passwd"], "Ann A", "Ann \xc5", 1)
 	r := &recorder{}
-	s = wholeMachine(t, files, r.run)
+	s = wholeMachine(t, files, r.Run)
 	ann := res(t, types.All["user"], "ann", resource.Parameters{"comment": "Ann"})
 	before, err := types.All["user"].Capture(t.Context(), s, ann)
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(t, s, "/etc/passwd", "Ann \xc5", "Ann")
+	systemtest.Edit(t, s.Root, "/etc/passwd", "Ann \xc5", "Ann")
 	s.Forget()
 	if err := types.All["user"].Undo(t.Context(), s, "ann", before); err != nil {
 		t.Fatal(err)
 	}
-	if want := "usermod -c Ann \xc5 ann"; !slices.Contains(r.ran, want) {
-		t.Errorf("ran %q, want %q", r.ran, want)
+	if want := "usermod -c Ann \xc5 ann"; !slices.Contains(r.Ran, want) {
+		t.Errorf("ran %q, want %q", r.Ran, want)
 	}
 }
 
 // TestUndoBringsAgeingBack: an account that had expired comes back expired, and a password as old as it was.
 func TestUndoBringsAgeingBack(t *testing.T) {
-	files := accountFiles()
+	files := systemtest.AccountFiles()
 	files["/etc/shadow"] = strings.Replace(files["/etc/shadow"], "hash:1:0:99999:7:::", "hash:19000:1:30:7:14:18262:", 1)
 	files["/usr/bin/chage"] = ""
 	for name, tt := range map[string]struct {
@@ -206,27 +207,27 @@ func TestUndoBringsAgeingBack(t *testing.T) {
 		"new password": {resource.Parameters{"password": "$6$other"}, "chage -d 19000 ann"},
 	} {
 		r := &recorder{}
-		s := wholeMachine(t, files, r.run)
+		s := wholeMachine(t, files, r.Run)
 		before, err := types.All["user"].Capture(t.Context(), s, res(t, types.All["user"], "ann", tt.parameters))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if name == "deleted" {
-			edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "")
-			edit(t, s, "/etc/shadow", "ann:", "was:")
-			r.effects = map[string]func(){"useradd": func() {
-				edit(t, s, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
-				edit(t, s, "/etc/shadow", "was:$6$former$hash:19000:1:30:7:14:18262:", "ann:!:20000:0:99999:7:::")
+			systemtest.Edit(t, s.Root, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "")
+			systemtest.Edit(t, s.Root, "/etc/shadow", "ann:", "was:")
+			r.Effects = map[string]func(){"useradd": func() {
+				systemtest.Edit(t, s.Root, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
+				systemtest.Edit(t, s.Root, "/etc/shadow", "was:$6$former$hash:19000:1:30:7:14:18262:", "ann:!:20000:0:99999:7:::")
 			}}
 		} else {
-			edit(t, s, "/etc/shadow", "$6$former$hash:19000", "$6$other:20000")
+			systemtest.Edit(t, s.Root, "/etc/shadow", "$6$former$hash:19000", "$6$other:20000")
 		}
 		s.Forget()
 		if err := types.All["user"].Undo(t.Context(), s, "ann", before); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(r.ran, tt.want) {
-			t.Errorf("%s: ran %q, want %q", name, r.ran, tt.want)
+		if !slices.Contains(r.Ran, tt.want) {
+			t.Errorf("%s: ran %q, want %q", name, r.Ran, tt.want)
 		}
 	}
 }

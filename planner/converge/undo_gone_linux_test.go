@@ -165,7 +165,7 @@ func TestMountPointGoesWithItsMount(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				k.fail = "umount"
+				k.Fail = "umount"
 				for _, got := range runAll(t, k.sys, removals...) {
 					if got.ID == "mount[/made]" && got.Status != Failed || got.Message != "" && got.Status != Failed {
 						t.Errorf("%s: %s %s", got.ID, got.Status, got.Message)
@@ -174,7 +174,7 @@ func TestMountPointGoesWithItsMount(t *testing.T) {
 				if err := unmount(); err != nil {
 					t.Fatal(err)
 				}
-				k.fail = ""
+				k.Fail = ""
 				for _, got := range runAll(t, k.sys, removals...) {
 					if got.Status == Failed {
 						t.Errorf("%s: %s", got.ID, got.Message)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
@@ -160,7 +161,7 @@ func TestUserAndGroupEndEqual(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want, got := shadowNode(t), shadowNode(t)
 			runAll(t, want, forms[len(forms)-1])
-			was := inventory(t, got)
+			was := systemtest.Inventory(t, got.Root)
 			for _, form := range forms {
 				for range 2 {
 					if r := runAll(t, got, form)[0]; r.Status != Changed && r.Status != Unchanged {
@@ -168,11 +169,11 @@ func TestUserAndGroupEndEqual(t *testing.T) {
 					}
 				}
 			}
-			if d := cmp.Diff(inventory(t, want), inventory(t, got)); d != "" {
+			if d := cmp.Diff(systemtest.Inventory(t, want.Root), systemtest.Inventory(t, got.Root)); d != "" {
 				t.Errorf("nodes with equal configuration differ: %s", d)
 			}
 			runAll(t, got)
-			if d := cmp.Diff(was, inventory(t, got)); d != "" {
+			if d := cmp.Diff(was, systemtest.Inventory(t, got.Root)); d != "" {
 				t.Errorf("after the tear-down: %s", d)
 			}
 		})

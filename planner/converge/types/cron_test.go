@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -55,7 +56,7 @@ func TestCron(t *testing.T) {
 			if err := os.Chmod(s.Root+tab, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			r := res(t, cronType{}, "tidy", tt.parameters)
 			s.ID = r.ID()
 			diffs, err := cronType{}.Check(t.Context(), s, r)
@@ -74,7 +75,7 @@ func TestCron(t *testing.T) {
 				t.Errorf("the ledger would hold %s", before)
 			}
 			undone(t, s, cronType{}, r, before)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			delete(was, "/var/lib")
 			delete(now, "/var/lib")
 			if diff := cmp.Diff(was, now); diff != "" {
@@ -151,7 +152,7 @@ func TestCronRecognisesJobs(t *testing.T) {
 func TestCronMarkerSurvivesCrontabOfDebian(t *testing.T) {
 	const tab = "/var/spool/cron/crontabs/root"
 	s := folder(t, map[string]string{"/var/spool/cron/crontabs/": ""})
-	was := inventory(t, s)
+	was := systemtest.Inventory(t, s.Root)
 	first := res(t, cronType{}, "a", resource.Parameters{"command": "x"})
 	second := res(t, cronType{}, "b", resource.Parameters{"command": "y"})
 	s.ID = first.ID()
@@ -174,7 +175,7 @@ func TestCronMarkerSurvivesCrontabOfDebian(t *testing.T) {
 	undone(t, s, cronType{}, second, two)
 	s.ID = first.ID()
 	undone(t, s, cronType{}, first, one)
-	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+	if diff := cmp.Diff(was, systemtest.Inventory(t, s.Root)); diff != "" {
 		t.Error(diff)
 	}
 }

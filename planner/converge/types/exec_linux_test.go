@@ -19,10 +19,10 @@ func TestExecWithoutTimeout(t *testing.T) {
 func TestExecTries(t *testing.T) {
 	const line = "/bin/sh -c probe"
 	left := 0 // tries that fail
-	r := &recorder{answers: map[string]system.Output{}}
-	r.effects = map[string]func(){line: func() {
+	r := &recorder{Answers: map[string]system.Output{}}
+	r.Effects = map[string]func(){line: func() {
 		if left--; left <= 0 {
-			r.answers[line] = system.Output{Status: 0}
+			r.Answers[line] = system.Output{Status: 0}
 		}
 	}}
 	s := systemdNode(t, r)
@@ -30,13 +30,13 @@ func TestExecTries(t *testing.T) {
 		fails, ran int
 		works      bool
 	}{{0, 1, true}, {2, 3, true}, {3, 3, false}} {
-		r.ran, left, r.answers[line] = nil, tt.fails, system.Output{Status: 7, Combined: "not yet"}
+		r.Ran, left, r.Answers[line] = nil, tt.fails, system.Output{Status: 7, Combined: "not yet"}
 		if tt.fails == 0 {
-			r.answers[line] = system.Output{}
+			r.Answers[line] = system.Output{}
 		}
 		err := execType{}.Apply(t.Context(), s, res(t, execType{}, "probe", resource.Parameters{"tries": int64(3)}))
-		if (err == nil) != tt.works || len(r.ran) != tt.ran {
-			t.Errorf("%d failures: ran %d times, %v", tt.fails, len(r.ran), err)
+		if (err == nil) != tt.works || len(r.Ran) != tt.ran {
+			t.Errorf("%d failures: ran %d times, %v", tt.fails, len(r.Ran), err)
 		}
 		if err != nil && !strings.Contains(err.Error(), "status 7") {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -44,7 +45,7 @@ func confd(t *testing.T) *Session {
 func left(t *testing.T, s *Session) string {
 	t.Helper()
 	var names []string
-	for name := range inventory(t, s) {
+	for name := range systemtest.Inventory(t, s.Root) {
 		if rest, below := strings.CutPrefix(name, "/etc/app.d/"); below {
 			names = append(names, rest)
 		}
@@ -77,7 +78,7 @@ func TestPurge(t *testing.T) {
 				p["ignore"] = append(list, "*.local")
 			}
 			r := res(t, fileType{}, "/etc/app.d", p)
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			diffs, err := fileType{}.Check(t.Context(), s, r)
 			if diff := cmp.Diff([]Difference{{"purge", tt.difference, "absent"}}, diffs); diff != "" || err != nil {
 				t.Error(err, diff)
@@ -94,7 +95,7 @@ func TestPurge(t *testing.T) {
 			}
 			before = updated(t, s, fileType{}, r, before)
 			undone(t, s, fileType{}, r, before)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			if now["/etc/app.d/drift"] == "" {
 				t.Error("what came later and was removed does not come back")
 			}
@@ -162,21 +163,21 @@ func TestPurgeIsTakenBack(t *testing.T) {
 func TestRecurseGivesAttributes(t *testing.T) {
 	s := confd(t)
 	r := res(t, fileType{}, "/etc/app.d", resource.Parameters{"ensure": "directory", "recurse": true, "mode": "0640"})
-	was := inventory(t, s)
+	was := systemtest.Inventory(t, s.Root)
 	diffs, err := fileType{}.Check(t.Context(), s, r)
 	want := []Difference{{"mode", "0755", "0750"}, {"mode", "0755 of empty and 5 more", "0750"}}
 	if diff := cmp.Diff(want, diffs); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	before := applied(t, s, fileType{}, r)
-	now := inventory(t, s)
+	now := systemtest.Inventory(t, s.Root)
 	for name, mode := range map[string]string{"ours.conf": "-rw-r--r--", "mine.conf": "-rw-r--r--", "keep.local": "-rw-r-----", "gone/deep": "drwxr-x---", "gone/deep/x": "-rw-r-----", "sub": "drwxr-x---"} {
 		if !strings.HasPrefix(now["/etc/app.d/"+name], mode) {
 			t.Errorf("%s: %s, want %s", name, now["/etc/app.d/"+name], mode)
 		}
 	}
 	undone(t, s, fileType{}, r, before)
-	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+	if diff := cmp.Diff(was, systemtest.Inventory(t, s.Root)); diff != "" {
 		t.Errorf("after undo (-was +is):\n%s", diff)
 	}
 }
@@ -285,7 +286,7 @@ func TestPurgedCopyIsGone(t *testing.T) {
 	if text, other := AsGone(err); other != nil || !strings.Contains(text, "/etc/app.d/theirs.conf") {
 		t.Errorf("%v", err)
 	}
-	if got := left(t, s); got != strings.Replace(was, " theirs.conf", "", 1) || !strings.HasPrefix(inventory(t, s)["/etc/app.d"], "drwxr-xr-x") {
-		t.Errorf("%s, want %s without theirs.conf; %s", got, was, inventory(t, s)["/etc/app.d"])
+	if got := left(t, s); got != strings.Replace(was, " theirs.conf", "", 1) || !strings.HasPrefix(systemtest.Inventory(t, s.Root)["/etc/app.d"], "drwxr-xr-x") {
+		t.Errorf("%s, want %s without theirs.conf; %s", got, was, systemtest.Inventory(t, s.Root)["/etc/app.d"])
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -24,7 +25,7 @@ func TestFileCopiedBeside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := folder(t, files)
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			want := func(step, content string) {
 				t.Helper()
 				if is, err := s.ReadFile(beside); content != string(is) || content != "" && err != nil {
@@ -43,7 +44,7 @@ func TestFileCopiedBeside(t *testing.T) {
 			before = updated(t, s, fileType{}, with(resource.Parameters{"ensure": "absent"}), before)
 			want("removed", "newer\n")
 			undone(t, s, fileType{}, with(resource.Parameters{"ensure": "absent"}), before)
-			if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+			if diff := cmp.Diff(was, systemtest.Inventory(t, s.Root)); diff != "" {
 				t.Errorf("after undo (-was +is):\n%s", diff)
 			}
 		})
@@ -54,7 +55,7 @@ func TestFileCopiedBeside(t *testing.T) {
 func TestFileIsNotCopiedOverOthers(t *testing.T) {
 	r := res(t, fileType{}, "/etc/x", resource.Parameters{"content": "new\n", "backup": ".bak"})
 	s := folder(t, map[string]string{"etc/x": "old\n", "etc/x.bak/": "", "var/lib/": ""})
-	was := inventory(t, s)
+	was := systemtest.Inventory(t, s.Root)
 	if err := (fileType{}).Apply(t.Context(), s, r); err == nil || !strings.Contains(err.Error(),
 		"backup: /etc/x.bak is a directory; give another ending") {
 		t.Error(err)
@@ -69,7 +70,7 @@ func TestFileIsNotCopiedOverOthers(t *testing.T) {
 	if _, err := (fileType{}).Capture(t.Context(), s, r); err == nil {
 		t.Error("a directory was taken down as the copy")
 	}
-	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+	if diff := cmp.Diff(was, systemtest.Inventory(t, s.Root)); diff != "" {
 		t.Error(diff)
 	}
 }

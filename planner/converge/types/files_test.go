@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -35,7 +36,7 @@ func filesNode(t *testing.T, r *recorder, files map[string]string) *Session {
 	read := ""
 	units := func() string {
 		text := ""
-		all := inventory(t, s)
+		all := systemtest.Inventory(t, s.Root)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if strings.HasPrefix(name, "/etc/systemd/") && strings.HasPrefix(all[name], "-") {
 				text += name + all[name]
@@ -45,7 +46,7 @@ func filesNode(t *testing.T, r *recorder, files map[string]string) *Session {
 	}
 	s = wholeMachine(t, all, func(c system.Command) (system.Output, error) {
 		line := strings.Join(c.Argv, " ")
-		out, err := r.run(c)
+		out, err := r.Run(c)
 		switch {
 		case c.Argv[0] == "hostname":
 			onDisk("proc/sys/kernel/hostname", c.Argv[1]+"\n")
@@ -62,7 +63,7 @@ func filesNode(t *testing.T, r *recorder, files map[string]string) *Session {
 			if read != units() {
 				answer = "NeedDaemonReload=yes\n"
 			}
-			return prints(answer), nil
+			return systemtest.Prints(answer), nil
 		}
 		return out, err
 	})
@@ -140,7 +141,7 @@ func TestFilesTypes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rec := &recorder{}
 			s := filesNode(t, rec, tt.there)
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			typ := filesType{name: tt.typ}
 			if tt.parameters == nil {
 				tt.parameters = resource.Parameters{}
@@ -160,7 +161,7 @@ func TestFilesTypes(t *testing.T) {
 			}
 			differs(tt.diffs)
 			before := applied(t, s, typ, r)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			for at, content := range tt.files {
 				if is, err := s.ReadFile(at); content != "-" && (err != nil || string(is) != content) || content == "-" && now[at] != "" {
 					t.Errorf("%s: %q, %v", at, is, err)
@@ -178,26 +179,26 @@ func TestFilesTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Image = ""
-			repaired := inventory(t, s)
+			repaired := systemtest.Inventory(t, s.Root)
 			for _, f := range filesTypes[tt.typ].files(r) { // the run removes it with its directory
 				if dir := filepath.Dir(f.Title); strings.HasSuffix(dir, ".d") {
 					_ = os.RemoveAll(s.Root + dir)
 				}
 			}
 			undone(t, s, typ, r, image)
-			if diff := cmp.Diff(repaired, inventory(t, s)); diff != "" {
+			if diff := cmp.Diff(repaired, systemtest.Inventory(t, s.Root)); diff != "" {
 				t.Errorf("image: %s", diff)
 			}
 
 			undone(t, s, typ, r, before)
-			now = inventory(t, s)
+			now = systemtest.Inventory(t, s.Root)
 			delete(now, "/var")
 			delete(now, "/var/lib")
 			if diff := cmp.Diff(was, now); diff != "" {
 				t.Error(diff)
 			}
 			var ran []string
-			for _, line := range rec.ran {
+			for _, line := range rec.Ran {
 				if !strings.HasPrefix(line, "systemctl show") {
 					ran = append(ran, line)
 				}
@@ -220,7 +221,7 @@ func write(t *testing.T, s *Session, at, content string) {
 func TestModuleOptionsThatGo(t *testing.T) {
 	rec := &recorder{}
 	s := filesNode(t, rec, nil)
-	was := inventory(t, s)
+	was := systemtest.Inventory(t, s.Root)
 	typ := filesType{name: "kernel_module"}
 	without := res(t, typ, "bonding", resource.Parameters{})
 	before := applied(t, s, typ, without)
@@ -229,9 +230,9 @@ func TestModuleOptionsThatGo(t *testing.T) {
 	if there, err := s.Exists("/etc/modprobe.d/slipway-bonding.conf"); there || err != nil {
 		t.Errorf("%t, %v", there, err)
 	}
-	rec.wantRan(t, "modprobe -- bonding")
+	rec.WantRan(t, "modprobe -- bonding")
 	undone(t, s, typ, without, before)
-	now := inventory(t, s)
+	now := systemtest.Inventory(t, s.Root)
 	if diff := cmp.Diff(was, now); diff != "" {
 		t.Error(diff)
 	}
@@ -239,7 +240,7 @@ func TestModuleOptionsThatGo(t *testing.T) {
 
 // What fails says which module and what the tool printed, and is tried again.
 func TestModuleErrors(t *testing.T) {
-	rec := &recorder{answers: map[string]system.Output{"modprobe -- nothing": {Status: 1, Combined: "modprobe: FATAL: Module nothing not found in directory /lib/modules/6.1\n"}}}
+	rec := &recorder{Answers: map[string]system.Output{"modprobe -- nothing": {Status: 1, Combined: "modprobe: FATAL: Module nothing not found in directory /lib/modules/6.1\n"}}}
 	s := filesNode(t, rec, nil)
 	typ := filesType{name: "kernel_module"}
 	for title, want := range map[string]string{
@@ -262,7 +263,7 @@ func TestUnitInASandbox(t *testing.T) {
 	if _, err := s.MAC("", ""); err != nil { // its key stays until slipway leaves the node
 		t.Fatal(err)
 	}
-	was := inventory(t, s)
+	was := systemtest.Inventory(t, s.Root)
 	typ := filesType{name: "systemd_unit"}
 	r := res(t, typ, "app.service", resource.Parameters{"content": "x", "sensitive": true})
 	before := applied(t, s, typ, r)
@@ -270,7 +271,7 @@ func TestUnitInASandbox(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode, err)
 	}
 	undone(t, s, typ, r, before)
-	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+	if diff := cmp.Diff(was, systemtest.Inventory(t, s.Root)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := decode[*filesBefore]([]byte(`{"path":"/x","type":"other","files":[]}`)); err == nil || errors.Unwrap(err) == nil {

@@ -4,18 +4,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // membersNode has a group "users" whose members gpasswd sets.
 func membersNode(t *testing.T, r *recorder) *Session {
 	t.Helper()
-	s := wholeMachine(t, accountFiles(), r.run)
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
 	now := "ann,root"
-	r.effects = map[string]func(){}
+	r.Effects = map[string]func(){}
 	for _, members := range []string{"", "ann", "root", "ann,root"} {
-		r.effects["gpasswd -M "+members+" users"] = func() {
-			edit(t, s, "/etc/group", "users:x:100:"+now+"\n", "users:x:100:"+members+"\n")
+		r.Effects["gpasswd -M "+members+" users"] = func() {
+			systemtest.Edit(t, s.Root, "/etc/group", "users:x:100:"+now+"\n", "users:x:100:"+members+"\n")
 			now = members
 		}
 	}
@@ -47,9 +48,9 @@ func TestGroupMembers(t *testing.T) {
 				t.Errorf("%q, %v; want %q", got, err, tt.diff)
 			}
 			before := applied(t, s, groupType{}, each)
-			r.wantRan(t, tt.want...)
+			r.WantRan(t, tt.want...)
 			undone(t, s, groupType{}, each, before)
-			r.wantRan(t, tt.undo...)
+			r.WantRan(t, tt.undo...)
 		})
 	}
 }
@@ -58,18 +59,18 @@ func TestGroupMembers(t *testing.T) {
 func TestGroupMembersReturn(t *testing.T) {
 	r := &recorder{}
 	s := membersNode(t, r)
-	r.effects["gpasswd -M root users"]()
+	r.Effects["gpasswd -M root users"]()
 	s.Forget()
 	both := res(t, groupType{}, "users", resource.Parameters{"members": []any{"ann"}})
 	before := applied(t, s, groupType{}, both)
-	r.wantRan(t, "gpasswd -M ann,root users")
+	r.WantRan(t, "gpasswd -M ann,root users")
 	without := res(t, groupType{}, "users", nil)
 	back, rest, err := groupType{}.Release(t.Context(), s, without, before)
 	if got := strings.Join(back.Strings("members"), ","); err != nil || got != "root" || !back.Bool("auth_membership") || strings.Contains(string(rest), "listed") {
 		t.Errorf("%v, %s, %v", back, rest, err)
 	}
 	undone(t, s, groupType{}, both, before)
-	r.wantRan(t, "gpasswd -M root users")
+	r.WantRan(t, "gpasswd -M root users")
 	err = groupType{}.Apply(t.Context(), s, res(t, groupType{}, "users", resource.Parameters{"members": []any{"nosuch"}}))
 	if err == nil || !strings.Contains(err.Error(), `group "users": members: the node has no user nosuch; make it`) {
 		t.Error(err)
@@ -79,9 +80,9 @@ func TestGroupMembersReturn(t *testing.T) {
 // TestUserAges sets when an account expires and how old its password may become, and brings back what was.
 func TestUserAges(t *testing.T) {
 	r := &recorder{}
-	files := accountFiles()
+	files := systemtest.AccountFiles()
 	files["/usr/bin/chage"] = ""
-	s := wholeMachine(t, files, r.run)
+	s := wholeMachine(t, files, r.Run)
 	shadow := ""
 	for line := range strings.Lines(files["/etc/shadow"]) {
 		if strings.HasPrefix(line, "ann:") {
@@ -94,7 +95,7 @@ func TestUserAges(t *testing.T) {
 		"password_min_age": "1", "password_max_age": int64(90), "password_warn_days": int64(-1), "expiry": "2027-12-31",
 	})
 	set := "chage -m 1 -M 90 -W -1 -E 21183 ann"
-	r.effects = map[string]func(){set: func() { edit(t, s, "/etc/shadow", shadow, aged) }}
+	r.Effects = map[string]func(){set: func() { systemtest.Edit(t, s.Root, "/etc/shadow", shadow, aged) }}
 	diffs, err := userType{}.Check(t.Context(), s, mine)
 	got := ""
 	for _, d := range diffs {
@@ -105,13 +106,13 @@ func TestUserAges(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 	before := applied(t, s, userType{}, mine)
-	r.wantRan(t, set)
+	r.WantRan(t, set)
 	back, _, err := userType{}.Release(t.Context(), s, res(t, userType{}, "ann", nil), before)
 	if err != nil || back["password_max_age"] != int64(99999) || back["expiry"] != "absent" {
 		t.Errorf("%v, %v", back, err)
 	}
 	undo := "chage -m 0 -M 99999 -W 7 -E -1 ann"
-	r.effects = map[string]func(){undo: func() { edit(t, s, "/etc/shadow", aged, shadow) }}
+	r.Effects = map[string]func(){undo: func() { systemtest.Edit(t, s.Root, "/etc/shadow", aged, shadow) }}
 	undone(t, s, userType{}, mine, before)
-	r.wantRan(t, undo)
+	r.WantRan(t, undo)
 }

@@ -10,20 +10,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 func TestGroup(t *testing.T) {
 	r := &recorder{}
-	s := wholeMachine(t, accountFiles(), r.run)
-	r.effects = map[string]func(){
-		"groupadd -g 2000 -r new": func() { edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nnew:x:2000:\n") },
-		"groupdel new":            func() { edit(t, s, "/etc/group", "new:x:2000:\n", "") },
-		"groupmod -g 2001 web":    func() { edit(t, s, "/etc/group", "web:x:33:", "web:x:2001:") },
-		"groupmod -g 33 web":      func() { edit(t, s, "/etc/group", "web:x:2001:", "web:x:33:") },
-		"groupdel users":          func() { edit(t, s, "/etc/group", "users:x:100:ann,root\n", "") },
-		"groupadd -g 100 users":   func() { edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nusers:x:100:\n") },
-		"gpasswd":                 func() { edit(t, s, "/etc/group", "users:x:100:\n", "users:x:100:ann,root\n") },
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
+	r.Effects = map[string]func(){
+		"groupadd -g 2000 -r new": func() { systemtest.Edit(t, s.Root, "/etc/group", "root:x:0:\n", "root:x:0:\nnew:x:2000:\n") },
+		"groupdel new":            func() { systemtest.Edit(t, s.Root, "/etc/group", "new:x:2000:\n", "") },
+		"groupmod -g 2001 web":    func() { systemtest.Edit(t, s.Root, "/etc/group", "web:x:33:", "web:x:2001:") },
+		"groupmod -g 33 web":      func() { systemtest.Edit(t, s.Root, "/etc/group", "web:x:2001:", "web:x:33:") },
+		"groupdel users":          func() { systemtest.Edit(t, s.Root, "/etc/group", "users:x:100:ann,root\n", "") },
+		"groupadd -g 100 users":   func() { systemtest.Edit(t, s.Root, "/etc/group", "root:x:0:\n", "root:x:0:\nusers:x:100:\n") },
+		"gpasswd":                 func() { systemtest.Edit(t, s.Root, "/etc/group", "users:x:100:\n", "users:x:100:ann,root\n") },
 	}
 	tests := []struct {
 		title      string
@@ -49,9 +50,9 @@ func TestGroup(t *testing.T) {
 		}
 		former, _ := os.ReadFile(filepath.Join(s.Root, "/etc/group"))
 		before := applied(t, s, groupType{}, each)
-		r.wantRan(t, tt.want...)
+		r.WantRan(t, tt.want...)
 		undone(t, s, groupType{}, each, before)
-		r.wantRan(t, tt.undo...)
+		r.WantRan(t, tt.undo...)
 		now, _ := os.ReadFile(filepath.Join(s.Root, "/etc/group"))
 		if len(former) != len(now) {
 			t.Errorf("%s: /etc/group was %s, is %s", tt.title, former, now)
@@ -66,7 +67,7 @@ func TestGroupShadowComesBack(t *testing.T) {
 		return func() {
 			for path, list := range lines {
 				for _, line := range list {
-					edit(t, s, path, line, "")
+					systemtest.Edit(t, s.Root, path, line, "")
 				}
 			}
 		}
@@ -99,43 +100,43 @@ func TestGroupShadowComesBack(t *testing.T) {
 			"ann:$6$private\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files := accountFiles()
+			files := systemtest.AccountFiles()
 			files["/etc/gshadow"] = "root:*::\nadm:!::ann\nweb:!:root,ann:\n" +
 				"users:$6$group$hash:root,gone:ann,root\nann:$6$private::\n"
 			files["/usr/sbin/chgpasswd"] = ""
 			r := &recorder{}
-			s := wholeMachine(t, files, r.run)
+			s := wholeMachine(t, files, r.Run)
 			gone := remove(t, s, tt.lines)
-			r.effects = map[string]func(){
+			r.Effects = map[string]func(){
 				"groupdel": gone, "userdel": gone,
-				"groupadd -g 1000": func() { edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nann:x:1000:\n") },
+				"groupadd -g 1000": func() { systemtest.Edit(t, s.Root, "/etc/group", "root:x:0:\n", "root:x:0:\nann:x:1000:\n") },
 				"useradd": func() {
-					edit(t, s, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
+					systemtest.Edit(t, s.Root, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
 				},
 			}
 			each := res(t, tt.typ, tt.title, resource.Parameters{"ensure": "absent"})
 			before := applied(t, s, tt.typ, each)
-			r.wantRan(t, tt.want...)
+			r.WantRan(t, tt.want...)
 			if strings.Contains(string(before), "$6$") {
 				t.Errorf("the ledger has a hash: %s", before)
 			}
 			if name == "of a user" {
-				edit(t, s, "/etc/shadow", "$6$former$hash", "!")
+				systemtest.Edit(t, s.Root, "/etc/shadow", "$6$former$hash", "!")
 			}
 			if err := tt.typ.Undo(t.Context(), s, tt.title, before); err != nil {
 				t.Fatal(err)
 			}
-			if i := slices.Index(r.ran, "chgpasswd -e"); i < 0 || r.stdin[i] != tt.hash {
-				t.Errorf("ran %q with %q, want the hash %q of the group", r.ran, r.stdin, tt.hash)
+			if i := slices.Index(r.Ran, "chgpasswd -e"); i < 0 || r.Stdin[i] != tt.hash {
+				t.Errorf("ran %q with %q, want the hash %q of the group", r.Ran, r.Stdin, tt.hash)
 			}
-			r.wantRan(t, tt.undo...)
+			r.WantRan(t, tt.undo...)
 		})
 	}
 }
 
 func TestGroupErrors(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"groupadd": {Status: 4, Combined: "groupadd: GID '0' already exists\n"}}}
-	s := wholeMachine(t, accountFiles(), r.run)
+	r := &recorder{Answers: map[string]system.Output{"groupadd": {Status: 4, Combined: "groupadd: GID '0' already exists\n"}}}
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
 	err := groupType{}.Apply(t.Context(), s, res(t, groupType{}, "new", resource.Parameters{"gid": int64(0)}))
 	if err == nil || err.Error() != `group "new": groupadd ended with status 4: groupadd: GID '0' already exists` {
 		t.Error(err)
@@ -208,23 +209,23 @@ func TestGroupNamed(t *testing.T) {
 // TestUndoOfAGroupLeavesTheRest: an id that the resource never spoke of, and a deletion by others, are not slipway's to take back.
 func TestUndoOfAGroupLeavesTheRest(t *testing.T) {
 	r := &recorder{}
-	s := wholeMachine(t, accountFiles(), r.run)
-	r.effects = map[string]func(){"groupmod": func() { edit(t, s, "/etc/group", "web:x:43:", "web:x:44:") }}
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
+	r.Effects = map[string]func(){"groupmod": func() { systemtest.Edit(t, s.Root, "/etc/group", "web:x:43:", "web:x:44:") }}
 	first := res(t, groupType{}, "web", nil)
 	before := applied(t, s, groupType{}, first)
-	edit(t, s, "/etc/group", "web:x:33:", "web:x:43:")
+	systemtest.Edit(t, s.Root, "/etc/group", "web:x:33:", "web:x:43:")
 	s.Forget()
 	undone(t, s, groupType{}, first, before)
-	r.wantRan(t)
+	r.WantRan(t)
 
 	before = updated(t, s, groupType{}, res(t, groupType{}, "web", resource.Parameters{"gid": int64(44)}), before)
-	r.effects = map[string]func(){"groupmod": func() { edit(t, s, "/etc/group", "web:x:44:", "web:x:43:") }}
-	r.ran = nil
+	r.Effects = map[string]func(){"groupmod": func() { systemtest.Edit(t, s.Root, "/etc/group", "web:x:44:", "web:x:43:") }}
+	r.Ran = nil
 	undone(t, s, groupType{}, first, before)
-	r.wantRan(t, "groupmod -g 43 web")
+	r.WantRan(t, "groupmod -g 43 web")
 
-	edit(t, s, "/etc/group", "web:x:43:\n", "")
+	systemtest.Edit(t, s.Root, "/etc/group", "web:x:43:\n", "")
 	s.Forget()
 	undone(t, s, groupType{}, first, before)
-	r.wantRan(t)
+	r.WantRan(t)
 }

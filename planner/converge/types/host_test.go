@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -21,33 +22,33 @@ func TestHost(t *testing.T) {
 		diffs              []Difference
 		want               string
 	}{
-		{"new", debianHosts, "web", resource.Parameters{"ip": "10.0.0.2", "host_aliases": []any{"w1", "w2"}, "comment": "front"},
-			[]Difference{{"ensure", "absent", "present"}}, debianHosts + "10.0.0.2\tweb\tw1 w2\t# front\n"},
-		{"as it should be", debianHosts, "db", resource.Parameters{"ip": "10.0.0.1"}, nil, debianHosts},
-		{"other address, the rest of the line stays", debianHosts, "db", resource.Parameters{"ip": "10.0.0.9"},
-			[]Difference{{"ip", "10.0.0.1", "10.0.0.9"}}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.9\tdb\tdb.example\t# primary", 1)},
-		{"first line of a name", debianHosts, "localhost", resource.Parameters{"ip": "127.0.0.2"},
-			[]Difference{{"ip", "127.0.0.1", "127.0.0.2"}}, strings.Replace(debianHosts, "127.0.0.1\t", "127.0.0.2\t", 1)},
-		{"an alias is not the name", debianHosts, "db.example", resource.Parameters{"ensure": "absent"}, nil, debianHosts},
-		{"absent, every line", debianHosts, "LOCALHOST", resource.Parameters{"ensure": "absent"},
-			[]Difference{{"ensure", "present", "absent"}}, strings.SplitAfterN(debianHosts, "\n", 3)[2]},
-		{"no comment, no aliases", debianHosts, "db", resource.Parameters{"ip": "10.0.0.1", "comment": "", "host_aliases": []any{}},
-			[]Difference{{"host_aliases", "db.example", ""}, {"comment", "primary", ""}}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.1\tdb", 1)},
-		{"duplicates, one remains", "10.0.0.8 db\n" + debianHosts + "10.0.0.1 db\n", "db", resource.Parameters{"ip": "10.0.0.1"},
+		{"new", systemtest.DebianHosts, "web", resource.Parameters{"ip": "10.0.0.2", "host_aliases": []any{"w1", "w2"}, "comment": "front"},
+			[]Difference{{"ensure", "absent", "present"}}, systemtest.DebianHosts + "10.0.0.2\tweb\tw1 w2\t# front\n"},
+		{"as it should be", systemtest.DebianHosts, "db", resource.Parameters{"ip": "10.0.0.1"}, nil, systemtest.DebianHosts},
+		{"other address, the rest of the line stays", systemtest.DebianHosts, "db", resource.Parameters{"ip": "10.0.0.9"},
+			[]Difference{{"ip", "10.0.0.1", "10.0.0.9"}}, strings.Replace(systemtest.DebianHosts, "10.0.0.1  db db.example # primary", "10.0.0.9\tdb\tdb.example\t# primary", 1)},
+		{"first line of a name", systemtest.DebianHosts, "localhost", resource.Parameters{"ip": "127.0.0.2"},
+			[]Difference{{"ip", "127.0.0.1", "127.0.0.2"}}, strings.Replace(systemtest.DebianHosts, "127.0.0.1\t", "127.0.0.2\t", 1)},
+		{"an alias is not the name", systemtest.DebianHosts, "db.example", resource.Parameters{"ensure": "absent"}, nil, systemtest.DebianHosts},
+		{"absent, every line", systemtest.DebianHosts, "LOCALHOST", resource.Parameters{"ensure": "absent"},
+			[]Difference{{"ensure", "present", "absent"}}, strings.SplitAfterN(systemtest.DebianHosts, "\n", 3)[2]},
+		{"no comment, no aliases", systemtest.DebianHosts, "db", resource.Parameters{"ip": "10.0.0.1", "comment": "", "host_aliases": []any{}},
+			[]Difference{{"host_aliases", "db.example", ""}, {"comment", "primary", ""}}, strings.Replace(systemtest.DebianHosts, "10.0.0.1  db db.example # primary", "10.0.0.1\tdb", 1)},
+		{"duplicates, one remains", "10.0.0.8 db\n" + systemtest.DebianHosts + "10.0.0.1 db\n", "db", resource.Parameters{"ip": "10.0.0.1"},
 			[]Difference{{"ip", "10.0.0.8", "10.0.0.1"}, {"ip", "on 3 lines", "on one line"}},
-			"10.0.0.1\tdb\n" + strings.Replace(debianHosts, "10.0.0.1  db db.example # primary\n", "", 1)},
+			"10.0.0.1\tdb\n" + strings.Replace(systemtest.DebianHosts, "10.0.0.1  db db.example # primary\n", "", 1)},
 		{"duplicates of the right line", "10.0.0.1 db\n10.0.0.1 db\n", "db", resource.Parameters{"ip": "10.0.0.1"},
 			[]Difference{{"ip", "on 2 lines", "on one line"}}, "10.0.0.1 db\n"},
-		{"the address of the other kind stays", debianHosts, "localhost", resource.Parameters{"ip": "::2"},
-			[]Difference{{"ip", "::1", "::2"}}, strings.Replace(debianHosts, "::1 localhost ip6-localhost", "::2\tlocalhost\tip6-localhost", 1)},
+		{"the address of the other kind stays", systemtest.DebianHosts, "localhost", resource.Parameters{"ip": "::2"},
+			[]Difference{{"ip", "::1", "::2"}}, strings.Replace(systemtest.DebianHosts, "::1 localhost ip6-localhost", "::2\tlocalhost\tip6-localhost", 1)},
 		{"no address of the kind", "10.0.0.1 db a\n10.0.0.2 db\n", "db", resource.Parameters{"ip": "fe80::1"},
 			[]Difference{{"ip", "10.0.0.1", "fe80::1"}, {"ip", "on 2 lines", "on one line"}}, "fe80::1\tdb\ta\n"},
-		{"sensitive", debianHosts, "db", resource.Parameters{"ip": "10.0.0.1", "comment": "hush", "sensitive": true},
-			[]Difference{{"comment", "(sensitive)", "(sensitive)"}}, strings.Replace(debianHosts, "10.0.0.1  db db.example # primary", "10.0.0.1\tdb\tdb.example\t# hush", 1)},
+		{"sensitive", systemtest.DebianHosts, "db", resource.Parameters{"ip": "10.0.0.1", "comment": "hush", "sensitive": true},
+			[]Difference{{"comment", "(sensitive)", "(sensitive)"}}, strings.Replace(systemtest.DebianHosts, "10.0.0.1  db db.example # primary", "10.0.0.1\tdb\tdb.example\t# hush", 1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := folder(t, map[string]string{"etc/hosts": tt.hosts})
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			r := res(t, hostType{}, tt.title, tt.parameters)
 			diffs, err := hostType{}.Check(t.Context(), s, r)
 			if err != nil {
@@ -67,7 +68,7 @@ func TestHost(t *testing.T) {
 			}
 			undone(t, s, hostType{}, r, before)
 			delete(was, "/var")
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			delete(now, "/var")
 			delete(now, "/var/lib")
 			if diff := cmp.Diff(was, now); diff != "" {
@@ -87,7 +88,7 @@ func TestHostUndoLeavesForeignDuplicates(t *testing.T) {
 	s := folder(t, map[string]string{"etc/hosts": "10.0.0.8 db\n# note\n10.0.0.9 db\n10.0.0.9 db\n::9 db\n"})
 	r := res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.1"})
 	before := applied(t, s, hostType{}, r)
-	edit(t, s, "/etc/hosts", "::9 db\n", "::8 db\n10.7.7.7 db\n")
+	systemtest.Edit(t, s.Root, "/etc/hosts", "::9 db\n", "::8 db\n10.7.7.7 db\n")
 	undone(t, s, hostType{}, r, before)
 	const want = "10.0.0.8 db\n# note\n10.0.0.9 db\n10.0.0.9 db\n::8 db\n10.7.7.7 db\n"
 	if got, err := s.ReadFile("/etc/hosts"); err != nil || string(got) != want {
@@ -240,7 +241,7 @@ func hasTitle(changes []change, title string) bool {
 }
 
 func FuzzHosts(f *testing.F) {
-	f.Add(debianHosts, "db", false)
+	f.Add(systemtest.DebianHosts, "db", false)
 	f.Add("a\r\n1 db", "db", true)
 	f.Add("1 db\n2 db\r\n3 db\r", "db", true)
 	f.Add("\n0 dB", "db", true)
@@ -289,9 +290,9 @@ func TestUndoOfAHostLeavesTheRest(t *testing.T) {
 	s := folder(t, map[string]string{"etc/hosts": "10.0.0.1  db # primary\n"})
 	first := res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.2"})
 	before := applied(t, s, hostType{}, first)
-	edit(t, s, "/etc/hosts", "db", "db db1")
+	systemtest.Edit(t, s.Root, "/etc/hosts", "db", "db db1")
 	before = updated(t, s, hostType{}, res(t, hostType{}, "db", resource.Parameters{"ip": "10.0.0.2", "comment": "slipway's"}), before)
-	edit(t, s, "/etc/hosts", "db1", "db1 db2")
+	systemtest.Edit(t, s.Root, "/etc/hosts", "db1", "db1 db2")
 	undone(t, s, hostType{}, first, before)
 	if got, err := s.ReadFile("/etc/hosts"); err != nil || string(got) != "10.0.0.1\tdb\tdb1 db2\t# primary\n" {
 		t.Errorf("%q, %v", got, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -61,7 +62,7 @@ func TestIniSetting(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := folder(t, map[string]string{"etc/x.ini": tt.file})
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			r := res(t, iniType{}, "any title", ini("/etc/x.ini", tt.parameters))
 			s.ID = r.ID()
 			diffs, err := iniType{}.Check(t.Context(), s, r)
@@ -80,7 +81,7 @@ func TestIniSetting(t *testing.T) {
 				t.Errorf("the ledger would hold %s", before)
 			}
 			undone(t, s, iniType{}, r, before)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			delete(now, "/var")
 			delete(now, "/var/lib")
 			if diff := cmp.Diff(was, now); diff != "" {

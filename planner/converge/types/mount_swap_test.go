@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -89,14 +90,14 @@ func TestMountOfSwap(t *testing.T) {
 		wantAreas  []string
 		calls      []string
 	}{
-		"new": {rootFstab, nil, given(), []Difference{{"ensure", "absent", "mounted"}}, rootFstab + line, []string{"/swapfile -2"}, []string{"swapon /swapfile"}},
-		"only in fstab": {rootFstab, nil, given("ensure", "present"), []Difference{{"ensure", "absent", "present"}}, rootFstab + line, nil,
+		"new": {systemtest.RootFstab, nil, given(), []Difference{{"ensure", "absent", "mounted"}}, systemtest.RootFstab + line, []string{"/swapfile -2"}, []string{"swapon /swapfile"}},
+		"only in fstab": {systemtest.RootFstab, nil, given("ensure", "present"), []Difference{{"ensure", "absent", "present"}}, systemtest.RootFstab + line, nil,
 			nil},
 		"not in use":      {line, nil, given(), []Difference{{"ensure", "unmounted", "mounted"}}, line, []string{"/swapfile -2"}, []string{"swapon /swapfile"}},
 		"as it should be": {line, []string{"/swapfile -2"}, given(), nil, line, []string{"/swapfile -2"}, nil},
 		"not to be used": {line, []string{"/swapfile -2", "/dev/sda2 5"}, given("ensure", "unmounted"), []Difference{{"ensure", "mounted", "unmounted"}},
 			line, []string{"/dev/sda2 5"}, []string{"swapoff /swapfile"}},
-		"absent": {rootFstab + line, []string{"/swapfile 3"}, given("ensure", "absent"), []Difference{{"ensure", "mounted", "absent"}}, rootFstab, nil, []string{"swapoff /swapfile"}},
+		"absent": {systemtest.RootFstab + line, []string{"/swapfile 3"}, given("ensure", "absent"), []Difference{{"ensure", "mounted", "absent"}}, systemtest.RootFstab, nil, []string{"swapoff /swapfile"}},
 		"priority": {line, []string{"/swapfile -2"}, given("options", "pri=7,discard=once"), []Difference{{"options", "defaults", "pri=7,discard=once"}},
 			strings.Replace(line, "defaults", "pri=7,discard=once", 1), []string{"/swapfile 7"}, []string{"swapoff /swapfile", "swapon -p 7 -donce /swapfile"}},
 		"priority by hand": {strings.Replace(line, "defaults", "pri=7", 1), []string{"/swapfile 3"}, given("options", "pri=7"),
@@ -111,7 +112,7 @@ func TestMountOfSwap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newSwapNode(t, tt.fstab, tt.areas...)
-			was, areas := inventory(t, n.Session), n.areas()
+			was, areas := systemtest.Inventory(t, n.Root), n.areas()
 			r := res(t, mountType{}, "swap", tt.parameters)
 			diffs, err := mountType{}.Check(t.Context(), n.Session, r)
 			if d := cmp.Diff(tt.diffs, diffs); err != nil || d != "" {
@@ -135,7 +136,7 @@ func TestMountOfSwap(t *testing.T) {
 				t.Error(d)
 			}
 			delete(was, swapsPath) // areas in another order
-			is := inventory(t, n.Session)
+			is := systemtest.Inventory(t, n.Root)
 			delete(is, swapsPath)
 			if d := cmp.Diff(was, is); d != "" {
 				t.Error(d)

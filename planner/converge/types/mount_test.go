@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -31,8 +32,8 @@ func TestMount(t *testing.T) {
 		wantLive    []string
 		calls       []string
 	}{
-		{"new", rootFstab, nil, given(nil), []Difference{{"ensure", "absent", "mounted"}}, rootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount /mnt"}},
-		{"only in fstab", rootFstab, nil, given(resource.Parameters{"ensure": "defined"}), []Difference{{"ensure", "absent", "present"}}, rootFstab + line, nil, nil},
+		{"new", systemtest.RootFstab, nil, given(nil), []Difference{{"ensure", "absent", "mounted"}}, systemtest.RootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount /mnt"}},
+		{"only in fstab", systemtest.RootFstab, nil, given(resource.Parameters{"ensure": "defined"}), []Difference{{"ensure", "absent", "present"}}, systemtest.RootFstab + line, nil, nil},
 		{"not mounted", line, nil, given(nil), []Difference{{"ensure", "unmounted", "mounted"}}, line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount /mnt"}},
 		{"as it should be", line, []string{"/mnt tmpfs tmpfs noexec"}, given(nil), nil, line, []string{"/mnt tmpfs tmpfs noexec"}, nil},
 		{"unmounted", line, []string{"/mnt tmpfs tmpfs noexec"}, given(resource.Parameters{"ensure": "unmounted"}), []Difference{{"ensure", "mounted", "unmounted"}}, line, nil, []string{"umount /mnt"}},
@@ -41,16 +42,16 @@ func TestMount(t *testing.T) {
 		{"other options only live", line, []string{"/mnt tmpfs tmpfs rw"}, given(nil), []Difference{{"options", "exec", "noexec"}}, line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount -o remount /mnt"}},
 		{"other device", line + "# end", []string{"/mnt tmpfs tmpfs noexec"}, given(resource.Parameters{"device": "/dev/x", "fstype": "xfs"}),
 			[]Difference{{"device", "tmpfs", "/dev/x"}, {"fstype", "tmpfs", "xfs"}}, "/dev/x\t/mnt\txfs\tnoexec\t0\t0\n# end", []string{"/mnt /dev/x xfs noexec"}, []string{"umount /mnt", "mount /mnt"}},
-		{"mounted by hand", rootFstab, []string{"/mnt tmpfs tmpfs noexec"}, given(nil), []Difference{{"ensure", "absent", "mounted"}}, rootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount -o remount /mnt"}},
-		{"other thing mounted by hand", rootFstab, []string{"/mnt other ramfs rw"}, given(nil), []Difference{{"ensure", "absent", "mounted"}}, rootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"umount /mnt", "mount /mnt"}},
-		{"absent", rootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, resource.Parameters{"ensure": "absent"}, []Difference{{"ensure", "mounted", "absent"}}, rootFstab, nil, []string{"umount /mnt"}},
-		{"absent, mounted by hand", rootFstab, []string{"/mnt other ramfs rw"}, resource.Parameters{"ensure": "absent"}, []Difference{{"ensure", "mounted", "absent"}}, rootFstab, nil, []string{"umount /mnt"}},
+		{"mounted by hand", systemtest.RootFstab, []string{"/mnt tmpfs tmpfs noexec"}, given(nil), []Difference{{"ensure", "absent", "mounted"}}, systemtest.RootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount -o remount /mnt"}},
+		{"other thing mounted by hand", systemtest.RootFstab, []string{"/mnt other ramfs rw"}, given(nil), []Difference{{"ensure", "absent", "mounted"}}, systemtest.RootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, []string{"umount /mnt", "mount /mnt"}},
+		{"absent", systemtest.RootFstab + line, []string{"/mnt tmpfs tmpfs noexec"}, resource.Parameters{"ensure": "absent"}, []Difference{{"ensure", "mounted", "absent"}}, systemtest.RootFstab, nil, []string{"umount /mnt"}},
+		{"absent, mounted by hand", systemtest.RootFstab, []string{"/mnt other ramfs rw"}, resource.Parameters{"ensure": "absent"}, []Difference{{"ensure", "mounted", "absent"}}, systemtest.RootFstab, nil, []string{"umount /mnt"}},
 		{"dump and pass", line, []string{"/mnt tmpfs tmpfs noexec"}, given(resource.Parameters{"dump": int64(1), "pass": 2.0}), []Difference{{"dump", "0", "1"}, {"pass", "0", "2"}},
 			strings.Replace(line, "0\t0", "1\t2", 1), []string{"/mnt tmpfs tmpfs noexec"}, []string{"mount -o remount /mnt"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			k := newKernel(t, tt.fstab, tt.live...)
-			was := inventory(t, k.sys)
+			was := systemtest.Inventory(t, k.sys.Root)
 			r := res(t, mountType{}, "/mnt", tt.parameters)
 			diffs, err := mountType{}.Check(t.Context(), k.sys, r)
 			if err != nil {
@@ -64,14 +65,14 @@ func TestMount(t *testing.T) {
 			if err != nil || string(content) != tt.wantFstab {
 				t.Errorf("%v, got\n%s\nwant\n%s", err, content, tt.wantFstab)
 			}
-			if diff := cmp.Diff(tt.wantLive, k.live()); diff != "" {
+			if diff := cmp.Diff(tt.wantLive, k.Live()); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(tt.calls, k.calls); diff != "" {
+			if diff := cmp.Diff(tt.calls, k.Calls); diff != "" {
 				t.Error(diff)
 			}
 			undone(t, k.sys, mountType{}, r, before)
-			if diff := cmp.Diff(was, inventory(t, k.sys)); diff != "" {
+			if diff := cmp.Diff(was, systemtest.Inventory(t, k.sys.Root)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -85,10 +86,10 @@ func TestMountWithoutRemount(t *testing.T) {
 	r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "ro", "remounts": false, "atboot": true})
 	ran := func(what string, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, k.calls); diff != "" {
+		if diff := cmp.Diff(want, k.Calls); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
-		k.calls = nil
+		k.Calls = nil
 	}
 	before := applied(t, k.sys, mountType{}, r)
 	ran("apply", "umount /mnt", "mount /mnt")
@@ -98,7 +99,7 @@ func TestMountWithoutRemount(t *testing.T) {
 	ran("refresh", "umount /mnt", "mount /mnt")
 	undone(t, k.sys, mountType{}, r, before)
 	ran("undo", "umount /mnt", "mount /mnt")
-	if diff := cmp.Diff([]string{"/mnt tmpfs tmpfs noexec"}, k.live()); diff != "" {
+	if diff := cmp.Diff([]string{"/mnt tmpfs tmpfs noexec"}, k.Live()); diff != "" {
 		t.Error(diff)
 	}
 	for _, no := range []any{false, "no"} {
@@ -111,19 +112,19 @@ func TestMountWithoutRemount(t *testing.T) {
 
 // systemd makes mount units from fstab, so it reads each change, before the mount that follows; and a change only.
 func TestMountIsAnnouncedToSystemd(t *testing.T) {
-	k := newKernel(t, rootFstab)
+	k := newKernel(t, systemtest.RootFstab)
 	if err := os.MkdirAll(k.sys.Root+"/run/systemd/system", 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "noexec"})
 	before := applied(t, k.sys, mountType{}, r)
-	k.set(nil)
+	k.Set(nil)
 	if err := (mountType{}).Apply(t.Context(), k.sys, r); err != nil {
 		t.Fatal(err)
 	}
 	undone(t, k.sys, mountType{}, r, before)
 	want := []string{"systemctl daemon-reload", "mount /mnt", "mount /mnt", "umount /mnt", "systemctl daemon-reload"}
-	if diff := cmp.Diff(want, k.calls); diff != "" {
+	if diff := cmp.Diff(want, k.Calls); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -132,7 +133,7 @@ func TestMountRefused(t *testing.T) {
 	r := res(t, mountType{}, "/mnt", resource.Parameters{"device": "tmpfs", "fstype": "tmpfs", "options": "ro"})
 	const line = "tmpfs /mnt tmpfs rw 0 0\n"
 	k := newKernel(t, line, "/mnt tmpfs tmpfs rw")
-	k.fail = "mount -o remount"
+	k.Fail = "mount -o remount"
 	if err := (mountType{}).Apply(t.Context(), k.sys, r); err == nil || !strings.Contains(err.Error(), "mount: refused") {
 		t.Errorf("%v", err)
 	}
@@ -140,7 +141,7 @@ func TestMountRefused(t *testing.T) {
 		t.Errorf("after a remount that failed, fstab is %q, %v", content, err)
 	}
 	busy := newKernel(t, line, "/mnt tmpfs tmpfs rw")
-	busy.fail = "umount"
+	busy.Fail = "umount"
 	gone := res(t, mountType{}, "/mnt", resource.Parameters{"ensure": "absent"})
 	if err := (mountType{}).Apply(t.Context(), busy.sys, gone); err == nil || !strings.Contains(err.Error(), "unmount /mnt") {
 		t.Errorf("%v", err)
@@ -159,8 +160,8 @@ func TestMountRefused(t *testing.T) {
 // A file that is still to come does that itself, once what is there was recorded.
 func TestMountGetsWhatTheFileSays(t *testing.T) {
 	for _, later := range []bool{false, true} {
-		k := newKernel(t, rootFstab)
-		k.mode = 0o777
+		k := newKernel(t, systemtest.RootFstab)
+		k.Mode = 0o777
 		dir := res(t, fileType{}, "/mnt", resource.Parameters{"ensure": "directory", "mode": "0750"})
 		other := res(t, fileType{}, "/other", resource.Parameters{"ensure": "directory", "mode": "0700"})
 		k.sys.Site, k.sys.Ledger, k.sys.Wanted = "s", &ledger.Ledger{}, []resource.Resource{other, dir}
@@ -204,7 +205,7 @@ func TestMountRefresh(t *testing.T) {
 			if err := refresher.Refresh(t.Context(), k.sys, r); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.calls, k.calls); diff != "" {
+			if diff := cmp.Diff(tt.calls, k.Calls); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -239,24 +240,24 @@ func TestUndoOfAMountLeavesTheRest(t *testing.T) {
 	first := res(t, mountType{}, "/mnt", resource.Parameters{"device": "shm", "ensure": "present", "pass": int64(2)})
 	before := applied(t, k.sys, mountType{}, first)
 	// By others: mounted, and with other options.
-	k.set([]string{"/mnt shm tmpfs rw"})
+	k.Set([]string{"/mnt shm tmpfs rw"})
 	if err := k.sys.WriteFile("/etc/fstab", []byte("shm /mnt tmpfs size=2m 0 2\n"), system.Attributes{}); err != nil {
 		t.Fatal(err)
 	}
 	undone(t, k.sys, mountType{}, first, before)
-	if content, err := k.sys.ReadFile("/etc/fstab"); err != nil || string(content) != "tmpfs\t/mnt\ttmpfs\tsize=2m\t0\t0\n" || len(k.live()) != 1 {
-		t.Errorf("%q, live %v, %v", content, k.live(), err)
+	if content, err := k.sys.ReadFile("/etc/fstab"); err != nil || string(content) != "tmpfs\t/mnt\ttmpfs\tsize=2m\t0\t0\n" || len(k.Live()) != 1 {
+		t.Errorf("%q, live %v, %v", content, k.Live(), err)
 	}
 
 	k = newKernel(t, "tmpfs /mnt tmpfs size=1m 0 0\n")
 	before = applied(t, k.sys, mountType{}, first)
 	second := res(t, mountType{}, "/mnt", resource.Parameters{"device": "shm", "options": "noexec", "pass": int64(2)})
 	before = updated(t, k.sys, mountType{}, second, before)
-	if len(k.live()) != 1 {
-		t.Fatalf("not mounted: %v", k.live())
+	if len(k.Live()) != 1 {
+		t.Fatalf("not mounted: %v", k.Live())
 	}
 	undone(t, k.sys, mountType{}, second, before)
-	if content, err := k.sys.ReadFile("/etc/fstab"); err != nil || string(content) != "tmpfs /mnt tmpfs size=1m 0 0\n" || len(k.live()) > 0 {
-		t.Errorf("%q, live %v, %v", content, k.live(), err)
+	if content, err := k.sys.ReadFile("/etc/fstab"); err != nil || string(content) != "tmpfs /mnt tmpfs size=1m 0 0\n" || len(k.Live()) > 0 {
+		t.Errorf("%q, live %v, %v", content, k.Live(), err)
 	}
 }

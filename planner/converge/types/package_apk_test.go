@@ -7,16 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 const apkSample = "C:Q1abc=\nP:busybox\nV:1.36.1-r15\nA:x86_64\nF:bin\nR:busybox\nZ:Q1x=\n\nC:Q1d=\nP:ca-certificates-bundle\nV:20240226-r0\nA:x86_64\n\nP:last\nV:1-r0"
 
 func TestAPK(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{
-		"apk --no-progress --wait 120 version": prints("Installed:                                Available:\nbusybox-1.36.1-r15                       < 1.36.1-r29 \nca-certificates-bundle-20240226-r0       < 20250911-r0\nother-1-r0 < 2-r0\n"),
+	r := &recorder{Answers: map[string]system.Output{
+		"apk --no-progress --wait 120 version": systemtest.Prints("Installed:                                Available:\nbusybox-1.36.1-r15                       < 1.36.1-r29 \nca-certificates-bundle-20240226-r0       < 20250911-r0\nother-1-r0 < 2-r0\n"),
 	}}
-	s := wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": apkSample}, r.run)
+	s := wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": apkSample}, r.Run)
 	for name, want := range map[string]string{"busybox": "1.36.1-r15", "ca-certificates-bundle": "20240226-r0", "last": "1-r0", "nosuch": "absent"} {
 		if state, err := (apk{}).state(t.Context(), s, name); state.String() != want || err != nil {
 			t.Errorf("%s: %s, %v; want %s", name, state, err, want)
@@ -26,7 +27,7 @@ func TestAPK(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"busybox": "1.36.1-r29", "ca-certificates-bundle": "20250911-r0"}, newest); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
-	r.wantRan(t, "apk --no-progress --wait 120 version -l < -- busybox ca-certificates-bundle last")
+	r.WantRan(t, "apk --no-progress --wait 120 version -l < -- busybox ca-certificates-bundle last")
 	for should, want := range map[string]bool{"1.36.1-r15": true, "1.36.1": true, "1.36": false, "1.36.1-r1": false} {
 		if (apk{}).matches("1.36.1-r15", should) != want {
 			t.Errorf("1.36.1-r15 is %s: not %v", should, want)
@@ -35,18 +36,18 @@ func TestAPK(t *testing.T) {
 	if err := (apk{}).transact(t.Context(), s, []packageWant{{name: "mc", ensure: "absent"}, {name: "vim", ensure: "installed"}, {name: "jq", ensure: "1.7"}, {name: "tree", ensure: "2-r1"}, {name: "busybox", ensure: "latest"}}); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "apk --no-progress --wait 120 del --purge -- mc", "apk --no-progress --wait 120 add -- vim jq~1.7 tree=2-r1",
+	r.WantRan(t, "apk --no-progress --wait 120 del --purge -- mc", "apk --no-progress --wait 120 add -- vim jq~1.7 tree=2-r1",
 		"apk --no-progress --wait 120 add --upgrade -- busybox")
 }
 
 // TestAPKRefreshesItsIndexOnce: an index that lacks something is refreshed, and then the answer stands.
 func TestAPKRefreshesItsIndexOnce(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"apk --no-progress --wait 120 add": {Status: 1, Combined: "ERROR: unable to select packages:\n  nosuch (no such package):"}}}
-	s := wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": apkSample}, r.run)
+	r := &recorder{Answers: map[string]system.Output{"apk --no-progress --wait 120 add": {Status: 1, Combined: "ERROR: unable to select packages:\n  nosuch (no such package):"}}}
+	s := wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": apkSample}, r.Run)
 	if err := (packageType{}).Apply(t.Context(), s, res(t, packageType{}, "nosuch", nil)); err == nil {
 		t.Error("no error")
 	}
-	r.wantRan(t, "apk --no-progress --wait 120 add -- nosuch", "apk --no-progress --wait 120 update", "apk --no-progress --wait 120 add -- nosuch")
+	r.WantRan(t, "apk --no-progress --wait 120 add -- nosuch", "apk --no-progress --wait 120 update", "apk --no-progress --wait 120 add -- nosuch")
 }
 
 func TestAPKUndo(t *testing.T) {
@@ -62,7 +63,7 @@ func TestAPKUndo(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := &recorder{}
-		s := wholeMachine(t, map[string]string{"/sbin/apk": "", "/usr/lib/apk/db/installed": apkSample}, r.run)
+		s := wholeMachine(t, map[string]string{"/sbin/apk": "", "/usr/lib/apk/db/installed": apkSample}, r.Run)
 		tt.before.Provider = "apk"
 		text, err := json.Marshal(tt.before)
 		if err != nil {
@@ -71,7 +72,7 @@ func TestAPKUndo(t *testing.T) {
 		if err := (packageType{}).Undo(t.Context(), s, "x", text); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		r.wantRan(t, tt.want...)
+		r.WantRan(t, tt.want...)
 	}
 	if _, err := (packageType{}).Check(t.Context(), wholeMachine(t, map[string]string{"/sbin/apk": ""}, noCommand), resource.Resource{Title: "x"}); err == nil {
 		t.Error("no error for a database that is not there")
@@ -84,8 +85,8 @@ func TestAPKBrokenPackage(t *testing.T) {
 	var s *Session
 	r := &recorder{}
 	const marked, sound = "P:jq\nV:1.7-r0\nf:s\n\n", "P:jq\nV:1.7-r0\n\n"
-	s = wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": marked}, r.run)
-	r.effects = map[string]func(){"apk --no-progress --wait 120 fix": func() {
+	s = wholeMachine(t, map[string]string{"/sbin/apk": "", "/lib/apk/db/installed": marked}, r.Run)
+	r.Effects = map[string]func(){"apk --no-progress --wait 120 fix": func() {
 		if err := s.WriteFile("/lib/apk/db/installed", []byte(sound), system.Attributes{}); err != nil {
 			t.Error(err)
 		}
@@ -98,5 +99,5 @@ func TestAPKBrokenPackage(t *testing.T) {
 	if err := (packageType{}).Apply(t.Context(), s, jq); err != nil {
 		t.Error(err)
 	}
-	r.wantRan(t, "apk --no-progress --wait 120 fix -- jq")
+	r.WantRan(t, "apk --no-progress --wait 120 fix -- jq")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -44,13 +45,13 @@ func TestParseAptPolicy(t *testing.T) {
 
 func TestAptInstallsAllInOneTransaction(t *testing.T) {
 	var s *Session
-	r := &recorder{answers: map[string]system.Output{
-		"apt-cache policy -- jq tree":  prints(policySample + "tree:\n  Candidate: 2\n"),
-		"apt-get" + aptOptions + " -s": prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\nInst tree (2 x [amd64])\n"),
+	r := &recorder{Answers: map[string]system.Output{
+		"apt-cache policy -- jq tree":             systemtest.Prints(policySample + "tree:\n  Candidate: 2\n"),
+		"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints("Inst onig (1 x [amd64])\nInst jq (1 x [amd64])\nInst tree (2 x [amd64])\n"),
 	}}
-	s = aptNode(t, stanza("old", "Recommends: onig\n"), r)
-	r.effects = map[string]func(){"apt-get" + aptOptions + " install": nowInstalled(t, &s,
-		stanza("old", "Recommends: onig\n")+stanza("jq", "Depends: onig\n")+stanza("tree", "")+stanza("onig", ""),
+	s = aptNode(t, systemtest.Stanza("old", "Recommends: onig\n"), r)
+	r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " install": nowInstalled(t, &s,
+		systemtest.Stanza("old", "Recommends: onig\n")+systemtest.Stanza("jq", "Depends: onig\n")+systemtest.Stanza("tree", "")+systemtest.Stanza("onig", ""),
 		"Package: onig\nArchitecture: amd64\nAuto-Installed: 1\n")}
 	typ := packageType{}
 	rs := []resource.Resource{res(t, typ, "jq", nil), res(t, typ, "tree", resource.Parameters{"ensure": "present"})}
@@ -78,34 +79,34 @@ func TestAptInstallsAllInOneTransaction(t *testing.T) {
 			t.Errorf("%s: %v", rs[i].ID(), err)
 		}
 	}
-	if env := r.env["apt-get"+aptOptions+" install -- jq tree"]; !env["DEBIAN_FRONTEND=noninteractive"] {
+	if env := r.Env["apt-get"+systemtest.AptOptions+" install -- jq tree"]; !env["DEBIAN_FRONTEND=noninteractive"] {
 		t.Errorf("environment %v", env)
 	}
-	r.wantRan(t, // what the simulation can install, the index has
+	r.WantRan(t, // what the simulation can install, the index has
 		"apt-get -s --allow-change-held-packages install --allow-downgrades -- jq tree",
 		"apt-get install -- jq tree")
 
 	// Undone one by one: the companion goes with the package that needs it, though both recorded it.
-	r.answers["apt-get"+aptOptions+" -s"] = prints("Purg tree [2]\n")
-	r.effects = map[string]func(){"apt-get" + aptOptions + " purge -- tree": nowInstalled(t, &s,
-		stanza("old", "Recommends: onig\n")+stanza("jq", "Depends: onig\n")+stanza("onig", ""), "Package: onig\nArchitecture: amd64\nAuto-Installed: 1\n")}
+	r.Answers["apt-get"+systemtest.AptOptions+" -s"] = systemtest.Prints("Purg tree [2]\n")
+	r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " purge -- tree": nowInstalled(t, &s,
+		systemtest.Stanza("old", "Recommends: onig\n")+systemtest.Stanza("jq", "Depends: onig\n")+systemtest.Stanza("onig", ""), "Package: onig\nArchitecture: amd64\nAuto-Installed: 1\n")}
 	undone(t, s, typ, rs[1], befores[1])
-	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- tree", "apt-get purge -- tree")
-	r.answers["apt-get"+aptOptions+" -s"] = prints("Purg jq [1]\nPurg onig [1]\n")
-	r.effects = map[string]func(){"apt-get" + aptOptions + " purge -- jq onig": nowInstalled(t, &s, stanza("old", "Recommends: onig\n"), "")}
+	r.WantRan(t, "apt-get -s --allow-change-held-packages purge -- tree", "apt-get purge -- tree")
+	r.Answers["apt-get"+systemtest.AptOptions+" -s"] = systemtest.Prints("Purg jq [1]\nPurg onig [1]\n")
+	r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " purge -- jq onig": nowInstalled(t, &s, systemtest.Stanza("old", "Recommends: onig\n"), "")}
 	undone(t, s, typ, rs[0], befores[0])
-	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- jq onig", "apt-get purge -- jq onig")
+	r.WantRan(t, "apt-get -s --allow-change-held-packages purge -- jq onig", "apt-get purge -- jq onig")
 }
 
 func TestAptTriesOneByOneWhenTheBatchFails(t *testing.T) {
 	var s *Session
-	r := &recorder{answers: map[string]system.Output{
-		"apt-cache policy": prints("good:\n  Candidate: 1\nbad:\n  Candidate: 1\n"),
-		"apt-get" + aptOptions + " install -- good bad": {Status: 100, Combined: "E: held broken packages\n"},
-		"apt-get" + aptOptions + " install -- bad":      {Status: 100, Combined: "noise\nE: bad cannot be configured\n"},
+	r := &recorder{Answers: map[string]system.Output{
+		"apt-cache policy": systemtest.Prints("good:\n  Candidate: 1\nbad:\n  Candidate: 1\n"),
+		"apt-get" + systemtest.AptOptions + " install -- good bad": {Status: 100, Combined: "E: held broken packages\n"},
+		"apt-get" + systemtest.AptOptions + " install -- bad":      {Status: 100, Combined: "noise\nE: bad cannot be configured\n"},
 	}}
 	s = aptNode(t, "", r)
-	r.effects = map[string]func(){"apt-get" + aptOptions + " install -- good": nowInstalled(t, &s, stanza("good", ""), "")}
+	r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " install -- good": nowInstalled(t, &s, systemtest.Stanza("good", ""), "")}
 	typ := packageType{}
 	errs := typ.ApplyBatch(t.Context(), s, []resource.Resource{res(t, typ, "good", nil), res(t, typ, "bad", nil), res(t, typ, "nosuch", nil)})
 	want := []string{"", `package "bad": apt-get ended with status 100: bad cannot be configured`, `package "nosuch": the node's package index has no such package`}
@@ -119,13 +120,13 @@ func TestAptTriesOneByOneWhenTheBatchFails(t *testing.T) {
 		}
 	}
 	// The unknown package made apt refresh its index, once.
-	r.wantRan(t, "apt-cache policy -- good bad nosuch", "apt-get update", "apt-cache policy -- good bad nosuch",
+	r.WantRan(t, "apt-cache policy -- good bad nosuch", "apt-get update", "apt-cache policy -- good bad nosuch",
 		"apt-get install -- good bad", "apt-get install -- bad")
 }
 
 // TestAptDoesNotBelieveStatus: apt-get ends with 0, and the package is not there (execution.md 2).
 func TestAptDoesNotBelieveStatus(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints("jq:\n  Candidate: 1\n")}}
+	r := &recorder{Answers: map[string]system.Output{"apt-cache policy": systemtest.Prints("jq:\n  Candidate: 1\n")}}
 	s := aptNode(t, "", r)
 	err := packageType{}.Apply(t.Context(), s, res(t, packageType{}, "jq", nil))
 	if err == nil || !strings.Contains(err.Error(), "reported success, yet it is absent, not installed") {
@@ -134,24 +135,24 @@ func TestAptDoesNotBelieveStatus(t *testing.T) {
 }
 
 func TestAptTransact(t *testing.T) {
-	database := stanza("mc", "") + strings.Replace(stanza("held", ""), "install ok", "hold ok", 1) + stanza("gone", "")
+	database := systemtest.Stanza("mc", "") + strings.Replace(systemtest.Stanza("held", ""), "install ok", "hold ok", 1) + systemtest.Stanza("gone", "")
 	r := &recorder{}
 	s := aptNode(t, database, r)
 	err := apt{}.transact(t.Context(), s, []packageWant{{name: "jq", ensure: "1.6-2"}, {name: "held", ensure: "latest"}, {name: "mc", ensure: "absent"}, {name: "gone", ensure: "purged"}, {name: "libc6:amd64", ensure: "installed"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "apt-mark unhold -- held", "apt-get install --allow-downgrades -- jq=1.6-2 held mc- libc6:amd64", "apt-get purge -- gone")
+	r.WantRan(t, "apt-mark unhold -- held", "apt-get install --allow-downgrades -- jq=1.6-2 held mc- libc6:amd64", "apt-get purge -- gone")
 
-	s = wholeMachine(t, map[string]string{"/var/lib/dpkg/status": dpkgStanza, dpkgUpdates + "/0001": stanza("jq", ""), dpkgUpdates + "/tmp.i": "x"}, r.run)
+	s = wholeMachine(t, map[string]string{"/var/lib/dpkg/status": systemtest.DpkgStanza, dpkgUpdates + "/0001": systemtest.Stanza("jq", ""), dpkgUpdates + "/tmp.i": "x"}, r.Run)
 	if err := (apt{}).transact(t.Context(), s, []packageWant{{name: "jq", ensure: "absent"}}); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "dpkg --force-confdef --force-confold --configure -a", "apt-get install -- jq-")
+	r.WantRan(t, "dpkg --force-confdef --force-confold --configure -a", "apt-get install -- jq-")
 }
 
 func TestAptVersions(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"apt-cache policy": prints(policySample)}}
+	r := &recorder{Answers: map[string]system.Output{"apt-cache policy": systemtest.Prints(policySample)}}
 	s := aptNode(t, "", r)
 	errs := apt{}.known(t.Context(), s, []packageWant{{name: "jq", ensure: "1.6-2.1"}, {name: "jq", ensure: "1.7"}, {name: "mail-transport-agent", ensure: "installed"}, {name: "nosuch", ensure: "absent"}})
 	for i, want := range []string{"", "has no version 1.7, but 1.6-2.1+deb12u3, 1.6-2.1", "a virtual package", ""} {
@@ -181,48 +182,48 @@ func TestAptUndo(t *testing.T) {
 		after    string // the database after any apt-get
 		want     []string
 	}{
-		{"was there: stays", stanza("jq", ""), "", packageBefore{Install: true, Present: true, Version: "0.9"}, "", "", nil},
+		{"was there: stays", systemtest.Stanza("jq", ""), "", packageBefore{Install: true, Present: true, Version: "0.9"}, "", "", nil},
 		{"was there and unwanted by now: not slipway's", "", "", packageBefore{Install: true, Present: true, Version: "0.9"}, "", "", nil},
 		{"was absent and is to be: stays absent", "", "", packageBefore{}, "", "", nil},
-		{"was absent and is to be, came by hand: stays", stanza("jq", ""), "", packageBefore{}, "", "", nil},
+		{"was absent and is to be, came by hand: stays", systemtest.Stanza("jq", ""), "", packageBefore{}, "", "", nil},
 		{"gone already", "", "", packageBefore{Install: true}, "", "", nil},
-		{"gone already, companion left", stanza("onig", ""), auto("onig"), packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig [1]\n", "-",
+		{"gone already, companion left", systemtest.Stanza("onig", ""), auto("onig"), packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig [1]\n", "-",
 			[]string{sim + "onig", "apt-get purge -- onig"}},
 		{"removed by hand", conffiles, "", packageBefore{Install: true}, "Purg jq [1]\n", "-", []string{sim + "jq", "apt-get purge -- jq"}},
 		{"cut off while its companion was purged", companionConffiles, "", packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig\n", "-",
 			[]string{sim + "onig", "apt-get purge -- onig"}},
-		{"cut off while its companion was removed", strings.Replace(stanza("onig", ""), "install ok installed", "purge ok half-installed", 1), "",
+		{"cut off while its companion was removed", strings.Replace(systemtest.Stanza("onig", ""), "install ok installed", "purge ok half-installed", 1), "",
 			packageBefore{Install: true, Came: []string{"onig"}}, "Purg onig [1]\n", "-",
 			[]string{sim + "onig", "apt-get purge -- onig"}},
-		{"a companion's configuration files were there before", stanza("jq", "Depends: onig\n") + stanza("onig", ""), auto("onig"),
+		{"a companion's configuration files were there before", systemtest.Stanza("jq", "Depends: onig\n") + systemtest.Stanza("onig", ""), auto("onig"),
 			packageBefore{Install: true, Came: []string{"onig"}, CameConffiles: []string{"onig"}}, "Purg jq [1]\nPurg onig [1]\n", companionConffiles,
 			[]string{sim + "jq onig", "apt-get remove -- onig", "apt-get purge -- jq"}},
-		{"configuration files were there before", stanza("jq", ""), "", packageBefore{Install: true, Conffiles: true}, "Purg jq [1]\n", conffiles,
+		{"configuration files were there before", systemtest.Stanza("jq", ""), "", packageBefore{Install: true, Conffiles: true}, "Purg jq [1]\n", conffiles,
 			[]string{sim + "jq", "apt-get remove -- jq"}},
-		{"a companion wanted by hand stays", stanza("jq", "Depends: onig\n") + stanza("onig", ""), "", packageBefore{Install: true, Came: []string{"onig"}}, "Purg jq [1]\n", stanza("onig", ""),
+		{"a companion wanted by hand stays", systemtest.Stanza("jq", "Depends: onig\n") + systemtest.Stanza("onig", ""), "", packageBefore{Install: true, Came: []string{"onig"}}, "Purg jq [1]\n", systemtest.Stanza("onig", ""),
 			[]string{sim + "jq", "apt-get purge -- jq"}},
-		{"needed by others: stays, marked", stanza("jq", "") + stanza("z", "Depends: jq\n"), "", packageBefore{Install: true}, "", "",
+		{"needed by others: stays, marked", systemtest.Stanza("jq", "") + systemtest.Stanza("z", "Depends: jq\n"), "", packageBefore{Install: true}, "", "",
 			[]string{"apt-mark auto -- jq"}},
-		{"apt knows better: companions stay", stanza("jq", "Depends: onig\n") + stanza("onig", ""), auto("onig"), packageBefore{Install: true, Came: []string{"onig"}}, "Purg jq [1]\nPurg onig [1]\nPurg z [1]\n", "",
+		{"apt knows better: companions stay", systemtest.Stanza("jq", "Depends: onig\n") + systemtest.Stanza("onig", ""), auto("onig"), packageBefore{Install: true, Came: []string{"onig"}}, "Purg jq [1]\nPurg onig [1]\nPurg z [1]\n", "",
 			[]string{sim + "jq onig", sim + "jq", "apt-mark auto -- jq"}},
-		{"apt would put another in its place: stays", stanza("jq", ""), "", packageBefore{Install: true}, "Purg jq [1]\nInst gojq (1 x [amd64])\n", "",
+		{"apt would put another in its place: stays", systemtest.Stanza("jq", ""), "", packageBefore{Install: true}, "Purg jq [1]\nInst gojq (1 x [amd64])\n", "",
 			[]string{sim + "jq", "apt-mark auto -- jq"}},
-		{"was taken away: comes back with the others", "", "", packageBefore{Present: true, Version: "1.0", Held: true, Went: []packageGone{{"z", "2", true}}}, "", stanza("jq", "") + stanza("z", ""),
+		{"was taken away: comes back with the others", "", "", packageBefore{Present: true, Version: "1.0", Held: true, Went: []packageGone{{"z", "2", true}}}, "", systemtest.Stanza("jq", "") + systemtest.Stanza("z", ""),
 			[]string{"apt-get install -- jq=1.0 z=2", "apt-mark auto -- z", "apt-mark hold -- jq"}},
-		{"hold and mark come back", stanza("jq", ""), "", packageBefore{Install: true, Present: true, Held: true, Auto: true}, "", "",
+		{"hold and mark come back", systemtest.Stanza("jq", ""), "", packageBefore{Install: true, Present: true, Held: true, Auto: true}, "", "",
 			[]string{"apt-mark auto -- jq", "apt-mark hold -- jq"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var s *Session
-			r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints(tt.simulate)}}
+			r := &recorder{Answers: map[string]system.Output{"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints(tt.simulate)}}
 			s = aptNode(t, tt.database, r)
 			nowInstalled(t, &s, tt.database, tt.auto)()
 			if tt.after != "" {
 				effect := nowInstalled(t, &s, strings.TrimPrefix(tt.after, "-"), "")
-				r.effects = map[string]func(){}
+				r.Effects = map[string]func(){}
 				for _, verb := range []string{"purge", "remove", "install"} {
-					r.effects["apt-get"+aptOptions+" "+verb] = effect
+					r.Effects["apt-get"+systemtest.AptOptions+" "+verb] = effect
 				}
 			}
 			tt.before.Name, tt.before.Provider = "jq", "apt"
@@ -233,14 +234,14 @@ func TestAptUndo(t *testing.T) {
 			if err := (packageType{}).Undo(t.Context(), s, "jq", text); err != nil {
 				t.Fatal(err)
 			}
-			r.wantRan(t, tt.want...)
+			r.WantRan(t, tt.want...)
 		})
 	}
 }
 
 // A package that is gone is undone, whatever apt says of another one that it could not configure in the same call.
 func TestAptUndoDespiteAnotherPackage(t *testing.T) {
-	z := strings.Replace(stanza("z", ""), "install ok installed", "install ok half-configured", 1)
+	z := strings.Replace(systemtest.Stanza("z", ""), "install ok installed", "install ok half-configured", 1)
 	conffiles := "Package: jq\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1\n\n"
 	for _, tt := range []struct {
 		name, after string // the database after the failed call
@@ -249,18 +250,18 @@ func TestAptUndoDespiteAnotherPackage(t *testing.T) {
 	}{
 		{"gone", z, packageBefore{Install: true}, ""},
 		{"removed, its configuration files were there before", conffiles + z, packageBefore{Install: true, Conffiles: true}, ""},
-		{"still there", stanza("jq", "") + z, packageBefore{Install: true}, "processing package z"},
+		{"still there", systemtest.Stanza("jq", "") + z, packageBefore{Install: true}, "processing package z"},
 		{"not purged", conffiles + z, packageBefore{Install: true}, "processing package z"},
-		{"not removed", stanza("jq", "") + z, packageBefore{Install: true, Conffiles: true}, "processing package z"},
+		{"not removed", systemtest.Stanza("jq", "") + z, packageBefore{Install: true, Conffiles: true}, "processing package z"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			failed := system.Output{Status: 100, Combined: "dpkg: error processing package z (--configure):\n" +
 				"E: Sub-process /usr/bin/dpkg returned an error code (1)\n"}
-			r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Purg jq [1]\n"),
-				"apt-get" + aptOptions + " purge": failed, "apt-get" + aptOptions + " remove": failed}}
-			s := aptNode(t, stanza("jq", "")+z, r)
+			r := &recorder{Answers: map[string]system.Output{"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints("Purg jq [1]\n"),
+				"apt-get" + systemtest.AptOptions + " purge": failed, "apt-get" + systemtest.AptOptions + " remove": failed}}
+			s := aptNode(t, systemtest.Stanza("jq", "")+z, r)
 			effect := nowInstalled(t, &s, tt.after, "")
-			r.effects = map[string]func(){"apt-get" + aptOptions + " purge": effect, "apt-get" + aptOptions + " remove": effect}
+			r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " purge": effect, "apt-get" + systemtest.AptOptions + " remove": effect}
 			tt.before.Name, tt.before.Provider = "jq", "apt"
 			text, err := json.Marshal(tt.before)
 			if err != nil {
@@ -276,9 +277,9 @@ func TestAptUndoDespiteAnotherPackage(t *testing.T) {
 
 // TestAptTakesNoOtherPackage: apt installs what provides a virtual package, which the simulation shows.
 func TestAptTakesNoOtherPackage(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{
-		"apt-cache policy":             prints("mail-transport-agent:\n  Candidate: (none)\n"),
-		"apt-get" + aptOptions + " -s": prints("Inst exim4 (4 [amd64])\n"),
+	r := &recorder{Answers: map[string]system.Output{
+		"apt-cache policy":                        systemtest.Prints("mail-transport-agent:\n  Candidate: (none)\n"),
+		"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints("Inst exim4 (4 [amd64])\n"),
 	}}
 	s := aptNode(t, "", r)
 	typ := packageType{}
@@ -289,7 +290,7 @@ func TestAptTakesNoOtherPackage(t *testing.T) {
 	if err := typ.Apply(t.Context(), s, virtual); err == nil || !strings.Contains(err.Error(), "name one that provides it") {
 		t.Errorf("error %v", err)
 	}
-	for _, line := range r.ran {
+	for _, line := range r.Ran {
 		if strings.Contains(line, "install") && !strings.Contains(line, " -s ") {
 			t.Errorf("it ran %s", line)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 )
 
 func TestDnfMatches(t *testing.T) {
@@ -52,8 +53,8 @@ old.x86_64                 1-1                   updates
 const rpmSample = "bash\t0\t5.2\t1\tx86_64\nglibc\t0\t2.39\t4\tx86_64\nglibc\t0\t2.39\t4\ti686\nkernel\t0\t6.2\t1\tx86_64\nkernel\t0\t6.1\t1\tx86_64\nnm\t1\t1.46\t2\tx86_64\n"
 
 func TestRPMStates(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(rpmSample)}}
-	s := wholeMachine(t, nil, r.run)
+	r := &recorder{Answers: map[string]system.Output{"rpm -qa": systemtest.Prints(rpmSample)}}
+	s := wholeMachine(t, nil, r.Run)
 	for name, want := range map[string]string{
 		"bash": "5.2-1", "glibc": "2.39-4", "glibc.i686": "2.39-4", "kernel": "6.1-1, 6.2-1", "nm": "1:1.46-2", "nosuch": "absent",
 	} {
@@ -61,9 +62,9 @@ func TestRPMStates(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", name, state, err, want)
 		}
 	}
-	r.wantRan(t, "rpm -qa --queryformat "+rpmFormat)
+	r.WantRan(t, "rpm -qa --queryformat "+rpmFormat)
 
-	r.answers["rpm -qa"] = prints("bash\t0\t5")
+	r.Answers["rpm -qa"] = systemtest.Prints("bash\t0\t5")
 	s.Forget()
 	if _, err := (dnf{}).state(t.Context(), s, "bash"); err == nil {
 		t.Error("a list that was cut passes")
@@ -71,14 +72,14 @@ func TestRPMStates(t *testing.T) {
 }
 
 func TestDnfTransact(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(rpmSample)}}
-	s := wholeMachine(t, nil, r.run)
+	r := &recorder{Answers: map[string]system.Output{"rpm -qa": systemtest.Prints(rpmSample)}}
+	s := wholeMachine(t, nil, r.Run)
 	err := dnf{}.transact(t.Context(), s, []packageWant{{name: "vim", ensure: "installed"}, {name: "bash", ensure: "latest"}, {name: "mc", ensure: "latest"}, {name: "nm", ensure: "absent"}, {name: "glibc", ensure: "2.38"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const query = "rpm -qa --queryformat " + rpmFormat
-	r.wantRan(t, query, "dnf -y -q remove -- nm", "dnf -y -q install -- vim mc glibc-2.38", "dnf -y -q upgrade -- bash", query,
+	r.WantRan(t, query, "dnf -y -q remove -- nm", "dnf -y -q install -- vim mc glibc-2.38", "dnf -y -q upgrade -- bash", query,
 		"dnf -y -q downgrade -- glibc-2.38")
 }
 
@@ -102,9 +103,9 @@ func TestDnfUndo(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := &recorder{answers: map[string]system.Output{"rpm -qa": prints(rpmSample), "rpm --erase": tt.erase}}
-			r.effects = map[string]func(){"dnf -y -q remove": func() { r.answers["rpm -qa"] = prints(tt.after) }}
-			s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.run)
+			r := &recorder{Answers: map[string]system.Output{"rpm -qa": systemtest.Prints(rpmSample), "rpm --erase": tt.erase}}
+			r.Effects = map[string]func(){"dnf -y -q remove": func() { r.Answers["rpm -qa"] = systemtest.Prints(tt.after) }}
+			s := wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, r.Run)
 			tt.before.Provider = "dnf"
 			text, err := json.Marshal(tt.before)
 			if err != nil {
@@ -113,7 +114,7 @@ func TestDnfUndo(t *testing.T) {
 			if err := (packageType{}).Undo(t.Context(), s, "x", text); (err != nil) != tt.fails {
 				t.Error(err)
 			}
-			r.wantRan(t, tt.want...)
+			r.WantRan(t, tt.want...)
 		})
 	}
 }
@@ -127,10 +128,10 @@ func TestDnfRefreshesItsIndex(t *testing.T) {
 		"Error opening /srv/rpm/mc-5-1.rpm: No such file or directory\nError: Some packages from local repository have incorrect checksum\n": true,
 		"Error in PREIN scriptlet in rpm package mc\nError: Transaction failed\n":                                                            false,
 	} {
-		r := &recorder{answers: map[string]system.Output{
-			"rpm -qa": prints(rpmSample), "dnf -y -q install -- mc-5": {Status: 1, Combined: said}, "dnf -y -q install --refresh": prints(""),
+		r := &recorder{Answers: map[string]system.Output{
+			"rpm -qa": systemtest.Prints(rpmSample), "dnf -y -q install -- mc-5": {Status: 1, Combined: said}, "dnf -y -q install --refresh": systemtest.Prints(""),
 		}}
-		err := dnf{}.transact(t.Context(), wholeMachine(t, nil, r.run), []packageWant{{name: "mc", ensure: "5"}})
+		err := dnf{}.transact(t.Context(), wholeMachine(t, nil, r.Run), []packageWant{{name: "mc", ensure: "5"}})
 		want := []string{query, "dnf -y -q install -- mc-5"}
 		if again {
 			want = append(want, "dnf -y -q install --refresh -- mc-5", query)
@@ -138,6 +139,6 @@ func TestDnfRefreshesItsIndex(t *testing.T) {
 		if (err == nil) != again {
 			t.Errorf("%q: %v", said, err)
 		}
-		r.wantRan(t, want...)
+		r.WantRan(t, want...)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -38,40 +39,40 @@ func TestLanguages(t *testing.T) {
 	} {
 		t.Run(tt.provider, func(t *testing.T) {
 			p := tt.program + " "
-			r := &recorder{answers: map[string]system.Output{p + tt.list: prints(tt.empty), p + tt.newest: prints(tt.prints)}}
-			now := func(printed string) func() { return func() { r.answers[p+tt.list] = prints(printed) } }
-			r.effects = map[string]func(){p + tt.install: now(tt.one), p + tt.exact: now(tt.two), p + tt.remove: now(tt.empty)}
+			r := &recorder{Answers: map[string]system.Output{p + tt.list: systemtest.Prints(tt.empty), p + tt.newest: systemtest.Prints(tt.prints)}}
+			now := func(printed string) func() { return func() { r.Answers[p+tt.list] = systemtest.Prints(printed) } }
+			r.Effects = map[string]func(){p + tt.install: now(tt.one), p + tt.exact: now(tt.two), p + tt.remove: now(tt.empty)}
 			typ := packageType{}
 			of := func(ensure string) resource.Resource {
 				return res(t, typ, tt.name, resource.Parameters{"provider": tt.provider, "ensure": ensure})
 			}
-			s := wholeMachine(t, map[string]string{"/usr/bin/apt-get": ""}, r.run)
+			s := wholeMachine(t, map[string]string{"/usr/bin/apt-get": ""}, r.Run)
 			if diffs, err := typ.Check(t.Context(), s, of("installed")); err != nil || len(diffs) != 1 {
 				t.Errorf("without the program: %v, %v", diffs, err)
 			}
 			if err := typ.Apply(t.Context(), s, of("installed")); err == nil || !strings.Contains(err.Error(), "the node does not have "+tt.provider+"; install it first") {
 				t.Error(err)
 			}
-			s = wholeMachine(t, map[string]string{tt.program: "", "/usr/bin/apt-get": ""}, r.run)
+			s = wholeMachine(t, map[string]string{tt.program: "", "/usr/bin/apt-get": ""}, r.Run)
 			before := applied(t, s, typ, of("installed"))
-			r.wantRan(t, p+tt.list, p+tt.install, p+tt.list)
+			r.WantRan(t, p+tt.list, p+tt.install, p+tt.list)
 			before = updated(t, s, typ, of("13.1.0"), before)
-			r.wantRan(t, p+tt.exact, p+tt.list)
+			r.WantRan(t, p+tt.exact, p+tt.list)
 			if diffs, err := typ.Check(t.Context(), s, of("latest")); err != nil || len(diffs) != 1 || diffs[0].Should != "13.2.1" {
 				t.Errorf("latest: %v, %v", diffs, err)
 			}
-			r.wantRan(t, p+tt.newest)
+			r.WantRan(t, p+tt.newest)
 			undone(t, s, typ, of("installed"), before)
-			r.wantRan(t, p+tt.remove, p+tt.list)
-			if tt.provider == "pip" && !r.env[p+tt.remove]["PIP_BREAK_SYSTEM_PACKAGES=1"] {
+			r.WantRan(t, p+tt.remove, p+tt.list)
+			if tt.provider == "pip" && !r.Env[p+tt.remove]["PIP_BREAK_SYSTEM_PACKAGES=1"] {
 				t.Error("pip refuses to remove what it installed itself")
 			}
 
-			r.answers[p+tt.list] = prints(tt.two)
+			r.Answers[p+tt.list] = systemtest.Prints(tt.two)
 			s.Forget()
 			before = applied(t, s, typ, of("absent"))
 			undone(t, s, typ, of("absent"), before)
-			r.wantRan(t, p+tt.list, p+tt.remove, p+tt.list, p+tt.exact, p+tt.list)
+			r.WantRan(t, p+tt.list, p+tt.remove, p+tt.list, p+tt.exact, p+tt.list)
 		})
 	}
 }

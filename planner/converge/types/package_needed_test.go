@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 )
 
 func TestUnneeded(t *testing.T) {
@@ -20,46 +21,46 @@ func TestUnneeded(t *testing.T) {
 		neededBy string
 	}{
 		{"companions go along",
-			stanza("jq", "Depends: libjq (= 1), libc (>= 2)\n") + stanza("libjq", "Depends: onig\n") + stanza("onig", "") + stanza("libc", ""),
+			systemtest.Stanza("jq", "Depends: libjq (= 1), libc (>= 2)\n") + systemtest.Stanza("libjq", "Depends: onig\n") + systemtest.Stanza("onig", "") + systemtest.Stanza("libc", ""),
 			"jq", []string{"libjq", "onig"}, nil, []string{"jq", "libjq", "onig"}, ""},
-		{"what was not brought stays", stanza("jq", "Depends: libc\n") + stanza("libc", ""),
+		{"what was not brought stays", systemtest.Stanza("jq", "Depends: libc\n") + systemtest.Stanza("libc", ""),
 			"jq", nil, nil, []string{"jq"}, ""},
 		{"a shared companion stays, with what it needs",
-			stanza("a", "Depends: d\n") + stanza("b", "Depends: d\n") + stanza("d", "Depends: e\n") + stanza("e", "") + stanza("f", ""),
+			systemtest.Stanza("a", "Depends: d\n") + systemtest.Stanza("b", "Depends: d\n") + systemtest.Stanza("d", "Depends: e\n") + systemtest.Stanza("e", "") + systemtest.Stanza("f", ""),
 			"a", []string{"d", "e", "f"}, nil, []string{"a", "f"}, ""},
-		{"the last one takes it", stanza("b", "Depends: d\n") + stanza("d", "Depends: e\n") + stanza("e", ""),
+		{"the last one takes it", systemtest.Stanza("b", "Depends: d\n") + systemtest.Stanza("d", "Depends: e\n") + systemtest.Stanza("e", ""),
 			"b", []string{"d", "e"}, nil, []string{"b", "d", "e"}, ""},
-		{"companions that need each other", stanza("a", "Depends: x\n") + stanza("x", "Depends: y\n") + stanza("y", "Depends: x\n"),
+		{"companions that need each other", systemtest.Stanza("a", "Depends: x\n") + systemtest.Stanza("x", "Depends: y\n") + systemtest.Stanza("y", "Depends: x\n"),
 			"a", []string{"x", "y"}, nil, []string{"a", "x", "y"}, ""},
-		{"target needed by another", stanza("a", "Depends: d\n") + stanza("d", "") + stanza("z", "Pre-Depends: a (>= 0.5)\n"),
+		{"target needed by another", systemtest.Stanza("a", "Depends: d\n") + systemtest.Stanza("d", "") + systemtest.Stanza("z", "Pre-Depends: a (>= 0.5)\n"),
 			"a", []string{"d"}, nil, []string{}, "z"},
-		{"recommended by one that came later", stanza("a", "Depends: d\n") + stanza("d", "") + stanza("z", "Recommends: d | q\n"),
+		{"recommended by one that came later", systemtest.Stanza("a", "Depends: d\n") + systemtest.Stanza("d", "") + systemtest.Stanza("z", "Recommends: d | q\n"),
 			"a", []string{"d"}, nil, []string{"a"}, ""},
-		{"recommended by one that did without", stanza("a", "Depends: d\n") + stanza("d", "") + stanza("z", "Recommends: d | q\n"),
+		{"recommended by one that did without", systemtest.Stanza("a", "Depends: d\n") + systemtest.Stanza("d", "") + systemtest.Stanza("z", "Recommends: d | q\n"),
 			"a", []string{"d"}, []string{"z: d | q"}, []string{"a", "d"}, ""},
-		{"a recommendation does not hold the target", stanza("a", "") + stanza("z", "Recommends: a\n"),
+		{"a recommendation does not hold the target", systemtest.Stanza("a", "") + systemtest.Stanza("z", "Recommends: a\n"),
 			"a", nil, nil, []string{"a"}, ""},
-		{"a suggestion holds nothing", stanza("a", "Depends: d\n") + stanza("d", "") + stanza("z", "Suggests: d\n"),
+		{"a suggestion holds nothing", systemtest.Stanza("a", "Depends: d\n") + systemtest.Stanza("d", "") + systemtest.Stanza("z", "Suggests: d\n"),
 			"a", []string{"d"}, nil, []string{"a", "d"}, ""},
-		{"another alternative is there", stanza("a", "Depends: d\n") + stanza("d", "") + stanza("o", "") + stanza("z", "Depends: d | o\n"),
+		{"another alternative is there", systemtest.Stanza("a", "Depends: d\n") + systemtest.Stanza("d", "") + systemtest.Stanza("o", "") + systemtest.Stanza("z", "Depends: d | o\n"),
 			"a", []string{"d"}, nil, []string{"a", "d"}, ""},
-		{"of two alternatives the first stays", stanza("a", "") + stanza("d", "") + stanza("o", "") + stanza("z", "Depends: o | d\n"),
+		{"of two alternatives the first stays", systemtest.Stanza("a", "") + systemtest.Stanza("d", "") + systemtest.Stanza("o", "") + systemtest.Stanza("z", "Depends: o | d\n"),
 			"a", []string{"d", "o"}, nil, []string{"a", "d"}, ""},
-		{"unless another clause decides", stanza("a", "") + stanza("d", "") + stanza("o", "") + stanza("y", "Depends: o | d\n") + stanza("z", "Depends: d\n"),
+		{"unless another clause decides", systemtest.Stanza("a", "") + systemtest.Stanza("d", "") + systemtest.Stanza("o", "") + systemtest.Stanza("y", "Depends: o | d\n") + systemtest.Stanza("z", "Depends: d\n"),
 			"a", []string{"d", "o"}, nil, []string{"a", "o"}, ""},
-		{"needed by another name", stanza("a", "Depends: exim\n") + stanza("exim", "Provides: mta (= 4), mail\n") + stanza("z", "Depends: mta\n"),
+		{"needed by another name", systemtest.Stanza("a", "Depends: exim\n") + systemtest.Stanza("exim", "Provides: mta (= 4), mail\n") + systemtest.Stanza("z", "Depends: mta\n"),
 			"a", []string{"exim"}, nil, []string{"a"}, ""},
-		{"half-installed packages need theirs too", stanza("a", "Depends: d\n") + stanza("d", "") + "Package: z\nStatus: install ok half-configured\nArchitecture: all\nDepends: d\n\n",
+		{"half-installed packages need theirs too", systemtest.Stanza("a", "Depends: d\n") + systemtest.Stanza("d", "") + "Package: z\nStatus: install ok half-configured\nArchitecture: all\nDepends: d\n\n",
 			"a", []string{"d"}, nil, []string{"a"}, ""},
-		{"removed packages need nothing", stanza("a", "Depends: d\n") + stanza("d", "") + "Package: z\nStatus: deinstall ok config-files\nArchitecture: all\nDepends: d\n\n",
+		{"removed packages need nothing", systemtest.Stanza("a", "Depends: d\n") + systemtest.Stanza("d", "") + "Package: z\nStatus: deinstall ok config-files\nArchitecture: all\nDepends: d\n\n",
 			"a", []string{"d"}, nil, []string{"a", "d"}, ""},
-		{"target gone already, companions left", stanza("d", "") + stanza("z", ""),
+		{"target gone already, companions left", systemtest.Stanza("d", "") + systemtest.Stanza("z", ""),
 			"a", []string{"d", "gone"}, nil, []string{"d"}, ""},
-		{"no target", stanza("d", ""), "", []string{"d"}, nil, []string{"d"}, ""},
+		{"no target", systemtest.Stanza("d", ""), "", []string{"d"}, nil, []string{"d"}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, neededBy := parseDpkg(dpkgStanza+tt.database).unneeded(tt.target, tt.came, tt.without)
+			got, neededBy := parseDpkg(systemtest.DpkgStanza+tt.database).unneeded(tt.target, tt.came, tt.without)
 			if diff := cmp.Diff(append([]string{}, tt.want...), append([]string{}, got...)); diff != "" || neededBy != tt.neededBy {
 				t.Errorf("needed by %q, want %q; leaving (-want +got):\n%s", neededBy, tt.neededBy, diff)
 			}
@@ -72,7 +73,7 @@ func TestUnneeded(t *testing.T) {
 func TestUnneededProperties(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		text := dpkgStanza
+		text := systemtest.DpkgStanza
 		var companions []string
 		for i := range 8 {
 			fields := ""
@@ -80,13 +81,13 @@ func TestUnneededProperties(t *testing.T) {
 				fields = "Depends: c" + strconv.Itoa(r.IntN(i)) + "\n"
 			}
 			companions = append(companions, "c"+strconv.Itoa(i))
-			text += stanza(companions[i], fields)
+			text += systemtest.Stanza(companions[i], fields)
 		}
 		targets := []string{"t0", "t1", "t2"}
 		for _, name := range targets {
-			text += stanza(name, "Depends: c"+strconv.Itoa(r.IntN(8))+", c"+strconv.Itoa(r.IntN(8))+"\n")
+			text += systemtest.Stanza(name, "Depends: c"+strconv.Itoa(r.IntN(8))+", c"+strconv.Itoa(r.IntN(8))+"\n")
 		}
-		text += stanza("foreign", "Depends: c"+strconv.Itoa(r.IntN(8))+"\n")
+		text += systemtest.Stanza("foreign", "Depends: c"+strconv.Itoa(r.IntN(8))+"\n")
 
 		var left [][]string
 		for _, order := range [][]string{{"t0", "t1", "t2"}, {"t2", "t0", "t1"}} {
@@ -125,7 +126,7 @@ func TestUnneededProperties(t *testing.T) {
 }
 
 func TestWithout(t *testing.T) {
-	db := parseDpkg(dpkgStanza + stanza("a", "Recommends: x | y (>= 1), here\n") + stanza("here", "Recommends: a\n") + stanza("b", "Recommends: mta\n") + stanza("exim", "Provides: mta\n"))
+	db := parseDpkg(systemtest.DpkgStanza + systemtest.Stanza("a", "Recommends: x | y (>= 1), here\n") + systemtest.Stanza("here", "Recommends: a\n") + systemtest.Stanza("b", "Recommends: mta\n") + systemtest.Stanza("exim", "Provides: mta\n"))
 	if diff := cmp.Diff([]string{"a: x | y (>= 1)"}, db.without()); diff != "" {
 		t.Error(diff)
 	}

@@ -5,30 +5,31 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // TestInstallOptions: packages with equal options are one call; the simulation and the newest version see the options, too.
 func TestInstallOptions(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{
-		"apt-cache policy":                             prints("a:\n  Candidate: 1\nb:\n  Candidate: 1\nc:\n  Candidate: 1\n"),
-		"apt-get" + aptOptions + " -s":                 prints("Inst a (1 x [amd64])\nInst b (1 x [amd64])\nInst c (1 x [amd64])\n"),
-		"apt-cache policy -t backports -- c":           prints("c:\n  Candidate: 2\n"),
-		"apt-cache policy -o Acquire::Retries=3 -- c ": prints(""),
+	r := &recorder{Answers: map[string]system.Output{
+		"apt-cache policy":                             systemtest.Prints("a:\n  Candidate: 1\nb:\n  Candidate: 1\nc:\n  Candidate: 1\n"),
+		"apt-get" + systemtest.AptOptions + " -s":      systemtest.Prints("Inst a (1 x [amd64])\nInst b (1 x [amd64])\nInst c (1 x [amd64])\n"),
+		"apt-cache policy -t backports -- c":           systemtest.Prints("c:\n  Candidate: 2\n"),
+		"apt-cache policy -o Acquire::Retries=3 -- c ": systemtest.Prints(""),
 	}}
 	s := aptNode(t, "", r)
 	have := func(names ...string) func() {
 		return func() {
 			var all strings.Builder
 			for _, name := range names {
-				all.WriteString(stanza(name, ""))
+				all.WriteString(systemtest.Stanza(name, ""))
 			}
 			nowInstalled(t, &s, all.String(), "")()
 		}
 	}
-	r.effects = map[string]func(){
-		"apt-get" + aptOptions + " install -- a":                                        have("a"),
-		"apt-get" + aptOptions + " install --no-install-recommends -t backports -- b c": have("a", "b", "c"),
+	r.Effects = map[string]func(){
+		"apt-get" + systemtest.AptOptions + " install -- a":                                        have("a"),
+		"apt-get" + systemtest.AptOptions + " install --no-install-recommends -t backports -- b c": have("a", "b", "c"),
 	}
 	typ, options := packageType{}, []any{"--no-install-recommends", "-t", "backports"}
 	rs := []resource.Resource{
@@ -42,50 +43,50 @@ func TestInstallOptions(t *testing.T) {
 	if _, err := typ.Capture(t.Context(), s, rs[1]); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "apt-get -s --allow-change-held-packages install --allow-downgrades --no-install-recommends -t backports -- b c")
+	r.WantRan(t, "apt-get -s --allow-change-held-packages install --allow-downgrades --no-install-recommends -t backports -- b c")
 	for i, err := range typ.ApplyBatch(t.Context(), s, rs) {
 		if err != nil {
 			t.Errorf("%s: %v", rs[i].ID(), err)
 		}
 	}
-	r.wantRan(t, "apt-cache policy -- a", "apt-get install -- a", "apt-get install --no-install-recommends -t backports -- b c")
+	r.WantRan(t, "apt-cache policy -- a", "apt-get install -- a", "apt-get install --no-install-recommends -t backports -- b c")
 	diffs, err := typ.Check(t.Context(), s, res(t, typ, "c", resource.Parameters{"ensure": "latest", "install_options": options}))
 	if err != nil || len(diffs) != 1 || diffs[0].Should != "2" {
 		t.Errorf("latest: %v, %v", diffs, err)
 	}
-	r.wantRan(t, "apt-cache policy -t backports -- c")
+	r.WantRan(t, "apt-cache policy -t backports -- c")
 }
 
 // TestPackageMark holds a package and lets it, without installing anything, and brings back what was.
 func TestPackageMark(t *testing.T) {
-	on := strings.Replace(stanza("jq", ""), "install ok", "hold ok", 1)
+	on := strings.Replace(systemtest.Stanza("jq", ""), "install ok", "hold ok", 1)
 	var s *Session
-	r := &recorder{answers: map[string]system.Output{}}
-	s = aptNode(t, stanza("jq", ""), r)
-	r.effects = map[string]func(){
+	r := &recorder{Answers: map[string]system.Output{}}
+	s = aptNode(t, systemtest.Stanza("jq", ""), r)
+	r.Effects = map[string]func(){
 		"apt-mark hold -- jq":   nowInstalled(t, &s, on, ""),
-		"apt-mark unhold -- jq": nowInstalled(t, &s, stanza("jq", ""), ""),
+		"apt-mark unhold -- jq": nowInstalled(t, &s, systemtest.Stanza("jq", ""), ""),
 	}
 	typ := packageType{}
 	hold := res(t, typ, "jq", resource.Parameters{"mark": "hold"})
 	before := applied(t, s, typ, hold)
-	r.wantRan(t, "apt-cache policy -- jq", "apt-mark hold -- jq")
+	r.WantRan(t, "apt-cache policy -- jq", "apt-mark hold -- jq")
 	back, rest, err := typ.Release(t.Context(), s, res(t, typ, "jq", nil), before)
 	if err != nil || back["mark"] != "none" || strings.Contains(string(rest), "marked") {
 		t.Errorf("released: %v, %s, %v", back, rest, err)
 	}
 	undone(t, s, typ, hold, before)
-	r.wantRan(t, "apt-mark unhold -- jq")
+	r.WantRan(t, "apt-mark unhold -- jq")
 
 	nowInstalled(t, &s, on, "")()
 	s.Forget()
 	none := res(t, typ, "jq", resource.Parameters{"mark": "none"})
 	before = applied(t, s, typ, none)
-	r.wantRan(t, "apt-cache policy -- jq", "apt-mark unhold -- jq")
+	r.WantRan(t, "apt-cache policy -- jq", "apt-mark unhold -- jq")
 	undone(t, s, typ, none, before)
-	r.wantRan(t, "apt-mark hold -- jq")
+	r.WantRan(t, "apt-mark hold -- jq")
 
-	s = wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, (&recorder{}).run)
+	s = wholeMachine(t, map[string]string{"/usr/bin/dnf": ""}, (&recorder{}).Run)
 	if _, err := typ.Check(t.Context(), s, hold); err == nil || !strings.Contains(err.Error(), `package "jq": mark: dnf has none`) {
 		t.Error(err)
 	}
@@ -98,13 +99,13 @@ func TestPackageMarkManual(t *testing.T) {
 	manual := res(t, typ, "jq", resource.Parameters{"mark": "manual"})
 	node := func(auto string) (*Session, *recorder) {
 		var s *Session
-		r := &recorder{answers: map[string]system.Output{}}
-		s = aptNode(t, stanza("jq", ""), r)
-		nowInstalled(t, &s, stanza("jq", ""), auto)()
+		r := &recorder{Answers: map[string]system.Output{}}
+		s = aptNode(t, systemtest.Stanza("jq", ""), r)
+		nowInstalled(t, &s, systemtest.Stanza("jq", ""), auto)()
 		s.Forget()
-		r.effects = map[string]func(){
-			"apt-mark manual -- jq": nowInstalled(t, &s, stanza("jq", ""), ""),
-			"apt-mark auto -- jq":   nowInstalled(t, &s, stanza("jq", ""), auto),
+		r.Effects = map[string]func(){
+			"apt-mark manual -- jq": nowInstalled(t, &s, systemtest.Stanza("jq", ""), ""),
+			"apt-mark auto -- jq":   nowInstalled(t, &s, systemtest.Stanza("jq", ""), auto),
 		}
 		return s, r
 	}
@@ -114,12 +115,12 @@ func TestPackageMarkManual(t *testing.T) {
 		t.Fatalf("%v, %v", found, err)
 	}
 	before := applied(t, s, typ, manual)
-	r.wantRan(t, "apt-cache policy -- jq", "apt-mark manual -- jq")
+	r.WantRan(t, "apt-cache policy -- jq", "apt-mark manual -- jq")
 	undone(t, s, typ, manual, before)
-	r.wantRan(t, "apt-mark auto -- jq")
+	r.WantRan(t, "apt-mark auto -- jq")
 
 	before = applied(t, s, typ, manual)
-	r.ran = nil
+	r.Ran = nil
 	back, rest, err := typ.Release(t.Context(), s, res(t, typ, "jq", nil), before)
 	if err != nil || back["mark"] != "auto" || strings.Contains(string(rest), `"manual"`) {
 		t.Errorf("released: %v, %s, %v", back, rest, err)
@@ -127,7 +128,7 @@ func TestPackageMarkManual(t *testing.T) {
 	returning := res(t, typ, "jq", nil)
 	returning.Parameters = back
 	apply(t, s, typ, returning)
-	r.wantRan(t, "apt-cache policy -- jq", "apt-mark auto -- jq")
+	r.WantRan(t, "apt-cache policy -- jq", "apt-mark auto -- jq")
 
 	s, r = node("") // it was asked for before
 	if found, err := typ.Check(t.Context(), s, manual); err != nil || len(found) > 0 {
@@ -138,5 +139,5 @@ func TestPackageMarkManual(t *testing.T) {
 		t.Errorf("released: %v, %v", back, err)
 	}
 	undone(t, s, typ, manual, before)
-	r.wantRan(t)
+	r.WantRan(t)
 }

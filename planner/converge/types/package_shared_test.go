@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -31,7 +32,7 @@ func packageLedger(t *testing.T, s *Session, befores ...packageBefore) *ledger.L
 func TestCompanionAskedForByName(t *testing.T) {
 	r := &recorder{}
 	s := aptNode(t, "", r)
-	nowInstalled(t, &s, stanza("light", "Depends: me\n")+stanza("me", "Depends: common\n")+stanza("common", ""),
+	nowInstalled(t, &s, systemtest.Stanza("light", "Depends: me\n")+systemtest.Stanza("me", "Depends: common\n")+systemtest.Stanza("common", ""),
 		"Package: me\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: common\nArchitecture: amd64\nAuto-Installed: 1\n")()
 	packageLedger(t, s,
 		packageBefore{Name: "light", Provider: "apt", Install: true, Came: []string{"common", "me"}, Without: []string{"a: b"}},
@@ -42,25 +43,25 @@ func TestCompanionAskedForByName(t *testing.T) {
 	if string(before) != want || err != nil {
 		t.Errorf("%s, %v; want %s", before, err, want)
 	}
-	r.wantRan(t) // nothing differs, so nothing is asked
+	r.WantRan(t) // nothing differs, so nothing is asked
 }
 
 // TestCompanionsAreHandedOver: what stays for another package that slipway installed goes with that one, and what is asked for by name
 // does not go at all.
 func TestCompanionsAreHandedOver(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"apt-get" + aptOptions + " -s": prints("Purg me [1]\n")}}
+	r := &recorder{Answers: map[string]system.Output{"apt-get" + systemtest.AptOptions + " -s": systemtest.Prints("Purg me [1]\n")}}
 	s := aptNode(t, "", r)
 	auto := "Package: d\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: asked\nArchitecture: amd64\nAuto-Installed: 1\n"
-	rest := stanza("x", "Depends: d\n") + stanza("d", "") + stanza("asked", "")
-	nowInstalled(t, &s, stanza("me", "Depends: d\n")+rest, auto)()
-	r.effects = map[string]func(){"apt-get" + aptOptions + " purge": nowInstalled(t, &s, rest, auto)}
+	rest := systemtest.Stanza("x", "Depends: d\n") + systemtest.Stanza("d", "") + systemtest.Stanza("asked", "")
+	nowInstalled(t, &s, systemtest.Stanza("me", "Depends: d\n")+rest, auto)()
+	r.Effects = map[string]func(){"apt-get" + systemtest.AptOptions + " purge": nowInstalled(t, &s, rest, auto)}
 	l := packageLedger(t, s,
 		packageBefore{Name: "old", Provider: "apt", Install: true, Present: true},
 		packageBefore{Name: "asked", Provider: "apt", Install: true, Present: true},
 		packageBefore{Name: "x", Provider: "apt", Install: true})
 	text := `{"name":"me","provider":"apt","install":true,"present":false,"came":["asked","d"],"without":["a: b"]}`
 	undone(t, s, packageType{}, resource.Resource{Title: "me"}, json.RawMessage(text))
-	r.wantRan(t, "apt-get -s --allow-change-held-packages purge -- me", "apt-get purge -- me")
+	r.WantRan(t, "apt-get -s --allow-change-held-packages purge -- me", "apt-get purge -- me")
 	var got []string
 	for _, e := range l.Entries {
 		got = append(got, string(e.Before))

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -49,21 +50,21 @@ func TestRepositories(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := &recorder{}
-			s := wholeMachine(t, tt.there, rec.run)
-			was := inventory(t, s)
+			s := wholeMachine(t, tt.there, rec.Run)
+			was := systemtest.Inventory(t, s.Root)
 			typ := filesType{name: tt.typ}
 			r := res(t, typ, "example", tt.parameters)
 			s.ID = r.ID()
 			before := applied(t, s, typ, r)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			for at, content := range tt.want {
 				if is, err := s.ReadFile(at); content != "-" && (err != nil || string(is) != content) || content == "-" && now[at] != "" {
 					t.Errorf("%s: %q, %v", at, is, err)
 				}
 			}
-			rec.wantRan(t, tt.ran...)
+			rec.WantRan(t, tt.ran...)
 			undone(t, s, typ, r, before)
-			now = inventory(t, s)
+			now = systemtest.Inventory(t, s.Root)
 			delete(now, "/var")
 			delete(now, "/var/lib")
 			if diff := cmp.Diff(was, now); diff != "" {
@@ -76,13 +77,13 @@ func TestRepositories(t *testing.T) {
 // A repository that apt cannot read leaves what was there, so that the next run tries again, and others are not disturbed.
 func TestRepositoryThatCannotBeFetched(t *testing.T) {
 	for _, old := range []string{"", "Types: deb\n"} {
-		rec := &recorder{answers: map[string]system.Output{"apt-get": {Status: 100, Combined: "E: Failed to fetch http://x/InRelease\n"}}}
+		rec := &recorder{Answers: map[string]system.Output{"apt-get": {Status: 100, Combined: "E: Failed to fetch http://x/InRelease\n"}}}
 		there := map[string]string{"etc/apt/sources.list.d/": ""}
 		if old != "" {
 			there["etc/apt/sources.list.d/example.sources"] = old
 		}
-		s := wholeMachine(t, there, rec.run)
-		was := inventory(t, s)
+		s := wholeMachine(t, there, rec.Run)
+		was := systemtest.Inventory(t, s.Root)
 		typ := filesType{name: "apt_repository"}
 		r := res(t, typ, "example", resource.Parameters{"location": "http://x", "release": "y", "keyring": "/k"})
 		err := typ.Apply(t.Context(), s, r)
@@ -90,7 +91,7 @@ func TestRepositoryThatCannotBeFetched(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
-		if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+		if diff := cmp.Diff(was, systemtest.Inventory(t, s.Root)); diff != "" {
 			t.Error(diff)
 		}
 	}

@@ -5,21 +5,22 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 // daemon is a program that only its own commands start, stop and look at.
 func daemon() *recorder {
 	const status = "/bin/sh -c pgrep -x app"
-	r := &recorder{answers: map[string]system.Output{
-		"systemctl show": prints(shown("app.service", "not-found", "inactive", "dead", "")),
+	r := &recorder{Answers: map[string]system.Output{
+		"systemctl show": systemtest.Prints(systemtest.Shown("app.service", "not-found", "inactive", "dead", "")),
 		status:           {Status: 1},
-		"rc-update show": prints(runlevels),
+		"rc-update show": systemtest.Prints(runlevels),
 	}}
-	r.effects = map[string]func(){
-		"app --start now": func() { r.answers[status] = system.Output{} },
+	r.Effects = map[string]func(){
+		"app --start now": func() { r.Answers[status] = system.Output{} },
 		"/bin/sh -c app --stop; true": func() {
-			r.answers[status] = system.Output{Status: 1}
+			r.Answers[status] = system.Output{Status: 1}
 		},
 	}
 	return r
@@ -44,7 +45,7 @@ func TestServiceCommands(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := daemon()
-			s := wholeMachine(t, map[string]string{tt.file: ""}, r.run)
+			s := wholeMachine(t, map[string]string{tt.file: ""}, r.Run)
 			p := resource.Parameters{}
 			for k, v := range daemonCommands {
 				p[k] = v
@@ -60,7 +61,7 @@ func TestServiceCommands(t *testing.T) {
 			ran := func(what string, want ...string) {
 				t.Helper()
 				var got []string
-				for _, line := range r.ran {
+				for _, line := range r.Ran {
 					if line != status && line != show && line != levels {
 						got = append(got, line)
 					}
@@ -68,46 +69,46 @@ func TestServiceCommands(t *testing.T) {
 				if strings.Join(got, "\n") != strings.Join(want, "\n") {
 					t.Errorf("%s: %q, want %q", what, got, want)
 				}
-				r.ran = nil
+				r.Ran = nil
 			}
 			ran("apply", start)
 			if err := (serviceType{}).Prefetch(t.Context(), s, []resource.Resource{of}); err != nil {
 				t.Fatal(err)
 			}
-			r.wantRan(t) // its state is no manager's to know
+			r.WantRan(t) // its state is no manager's to know
 			if err := (serviceType{}).Refresh(t.Context(), s, of); err != nil {
 				t.Fatal(err)
 			}
 			ran("refresh", stop, start)
 			undone(t, s, serviceType{}, of, before)
 			ran("undo", stop)
-			r.answers[status] = system.Output{Status: 3}
+			r.Answers[status] = system.Output{Status: 3}
 			if diffs, err := (serviceType{}).Check(t.Context(), s, of); err != nil || len(diffs) != 1 || diffs[0].Should != running {
 				t.Errorf("drift: %v, %v", diffs, err)
 			}
-			r.wantRan(t, append(tt.look, status)...)
+			r.WantRan(t, append(tt.look, status)...)
 		})
 	}
 }
 
 // TestServiceStatusOfItsOwn: what the manager says of whether it runs does not count, what it says of enable does.
 func TestServiceStatusOfItsOwn(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{
-		"systemctl show":              prints(shown("a.service", "loaded", "active", "exited", "enabled")),
+	r := &recorder{Answers: map[string]system.Output{
+		"systemctl show":              systemtest.Prints(systemtest.Shown("a.service", "loaded", "active", "exited", "enabled")),
 		"/usr/bin/a-status --verbose": {Status: 2},
 	}}
-	r.effects = map[string]func(){"systemctl start": func() { r.answers["/usr/bin/a-status --verbose"] = system.Output{} }}
+	r.Effects = map[string]func(){"systemctl start": func() { r.Answers["/usr/bin/a-status --verbose"] = system.Output{} }}
 	s := systemdNode(t, r)
 	apply(t, s, serviceType{}, res(t, serviceType{}, "a", resource.Parameters{
 		"ensure": "running", "enable": true, "status": []any{"/usr/bin/a-status", "--verbose"}}))
 	show := systemctlShow + "a.service"
-	r.wantRan(t, show, "/usr/bin/a-status --verbose", show, "/usr/bin/a-status --verbose", "systemctl start -- a.service",
+	r.WantRan(t, show, "/usr/bin/a-status --verbose", show, "/usr/bin/a-status --verbose", "systemctl start -- a.service",
 		show, "/usr/bin/a-status --verbose", show, "/usr/bin/a-status --verbose")
 }
 
 func TestServiceCommandsFail(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{
-		"systemctl show":  prints(shown("a.service", "not-found", "inactive", "dead", "")),
+	r := &recorder{Answers: map[string]system.Output{
+		"systemctl show":  systemtest.Prints(systemtest.Shown("a.service", "not-found", "inactive", "dead", "")),
 		"/bin/sh -c up":   {Status: 4, Combined: "no licence\n"},
 		"/bin/sh -c seen": {Status: 1},
 	}}

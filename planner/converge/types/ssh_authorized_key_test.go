@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -79,7 +80,7 @@ func TestAuthorizedKey(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := keyNode(t, tt.file)
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			r := keyOf(t, "ann@home", tt.parameters)
 			s.ID = r.ID()
 			diffs, err := authorizedKeyType{}.Check(t.Context(), s, r)
@@ -98,7 +99,7 @@ func TestAuthorizedKey(t *testing.T) {
 				}
 			}
 			undone(t, s, authorizedKeyType{}, r, before)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			delete(now, "/var")
 			delete(now, "/var/lib")
 			if diff := cmp.Diff(was, now); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 )
@@ -58,7 +59,7 @@ func TestSysctl(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := kernelParameters(t, tt.files)
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			r := res(t, sysctlType{}, tt.title, tt.parameters)
 			s.ID = r.ID()
 			diffs, err := sysctlType{}.Check(t.Context(), s, r)
@@ -82,7 +83,7 @@ func TestSysctl(t *testing.T) {
 				t.Errorf("at boot %q, %v, want %q", got, err, tt.boot)
 			}
 			undone(t, s, sysctlType{}, r, before)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			for _, dir := range []string{"/var", "/var/lib"} {
 				delete(now, dir)
 			}

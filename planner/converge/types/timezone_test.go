@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -63,7 +64,7 @@ func TestTimezone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := zones(t, tt.localtime, tt.files)
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			title := "Europe/London"
 			if len(tt.p) > 0 {
 				title = "here"
@@ -110,7 +111,7 @@ func TestTimezone(t *testing.T) {
 			}
 
 			undone(t, s, timezoneType{}, r, before)
-			now := inventory(t, s)
+			now := systemtest.Inventory(t, s.Root)
 			delete(now, "/var")
 			delete(now, "/var/lib")
 			if diff := cmp.Diff(was, now); diff != "" {
@@ -126,7 +127,7 @@ func TestTimezone(t *testing.T) {
 // A zone that the node does not have, or whose package is missing, is reported before anything is changed.
 func TestTimezoneThatIsMissing(t *testing.T) {
 	s := zones(t, "/usr/share/zoneinfo/Etc/UTC", nil)
-	was := inventory(t, s)
+	was := systemtest.Inventory(t, s.Root)
 	for _, zone := range []string{"Europe/Londn", "Europe"} {
 		r := res(t, timezoneType{}, zone, nil)
 		if diffs, err := (timezoneType{}).Check(t.Context(), s, r); err != nil || len(diffs) != 1 {
@@ -138,7 +139,7 @@ func TestTimezoneThatIsMissing(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+	if diff := cmp.Diff(was, systemtest.Inventory(t, s.Root)); diff != "" {
 		t.Error(diff)
 	}
 }

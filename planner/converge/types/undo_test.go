@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -82,7 +83,7 @@ type change struct {
 // a foreign line that came in between.
 func checkUndo(t testing.TB, s *Session, changes []change, path, foreign string) {
 	t.Helper()
-	was := inventory(t, s)
+	was := systemtest.Inventory(t, s.Root)
 	original, readErr := s.ReadFile(path)
 	var befores []json.RawMessage
 	for _, c := range changes {
@@ -115,7 +116,7 @@ func checkUndo(t testing.TB, s *Session, changes []change, path, foreign string)
 		}
 		return
 	}
-	if diff := cmp.Diff(was, inventory(t, s)); diff != "" {
+	if diff := cmp.Diff(was, systemtest.Inventory(t, s.Root)); diff != "" {
 		t.Fatalf("undo left a difference: %s", diff)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/ledger"
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
@@ -50,7 +51,7 @@ func TestPurgeSSHKeys(t *testing.T) {
 			s.Wanted = []resource.Resource{key}
 			s.Ledger = &ledger.Ledger{Entries: []*ledger.Entry{{Site: "other", ID: "ssh_authorized_key[x]", Type: "ssh_authorized_key",
 				Title: "x", Before: []byte(`{"in":"` + annsKeys + `","file":true,"name":"other site"}`)}}}
-			was := inventory(t, s)
+			was := systemtest.Inventory(t, s.Root)
 			r := user(tt.purge)
 			var want []Difference
 			if tt.is != "" {
@@ -66,7 +67,7 @@ func TestPurgeSSHKeys(t *testing.T) {
 			}
 			before = updated(t, s, userType{}, r, before)
 			undone(t, s, userType{}, r, before)
-			if d := cmp.Diff(was, inventory(t, s)); d != "" {
+			if d := cmp.Diff(was, systemtest.Inventory(t, s.Root)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -12,11 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
+	"github.com/slipway/terraform-provider-slipway/planner/converge/system/systemtest"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
 func TestCompareUser(t *testing.T) {
-	s := wholeMachine(t, accountFiles(), noCommand)
+	s := wholeMachine(t, systemtest.AccountFiles(), noCommand)
 	tests := []struct {
 		parameters resource.Parameters
 		want       string
@@ -97,20 +98,20 @@ func TestUserMadeAndUndone(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			files := accountFiles()
+			files := systemtest.AccountFiles()
 			files["/etc/default/useradd"] = "# HOME=/no\nSHELL=/bin/sh\nHOME=/base\n"
 			if tt.file != "" {
 				files[tt.file] = ""
 			}
 			r := &recorder{}
-			s := wholeMachine(t, files, r.run)
-			r.effects = map[string]func(){
+			s := wholeMachine(t, files, r.Run)
+			r.Effects = map[string]func(){
 				"useradd": func() {
-					edit(t, s, "/etc/passwd", "root:x", "bob:x:1001:1001::/base/bob:/bin/sh\nroot:x")
-					edit(t, s, "/etc/shadow", "root:", "bob:!:1:0:99999:7:::\nroot:")
+					systemtest.Edit(t, s.Root, "/etc/passwd", "root:x", "bob:x:1001:1001::/base/bob:/bin/sh\nroot:x")
+					systemtest.Edit(t, s.Root, "/etc/shadow", "root:", "bob:!:1:0:99999:7:::\nroot:")
 				},
-				"chpasswd": func() { edit(t, s, "/etc/shadow", "bob:!", "bob:$6$new$secret") },
-				"userdel":  func() { edit(t, s, "/etc/passwd", "bob:x:1001:1001::/base/bob:/bin/sh\n", "") },
+				"chpasswd": func() { systemtest.Edit(t, s.Root, "/etc/shadow", "bob:!", "bob:$6$new$secret") },
+				"userdel":  func() { systemtest.Edit(t, s.Root, "/etc/passwd", "bob:x:1001:1001::/base/bob:/bin/sh\n", "") },
 			}
 			each := res(t, userType{}, "bob", tt.parameters)
 			before, err := userType{}.Capture(t.Context(), s, each)
@@ -120,15 +121,15 @@ func TestUserMadeAndUndone(t *testing.T) {
 			if err := (userType{}).Apply(t.Context(), s, each); err != nil {
 				t.Fatal(err)
 			}
-			if i := slices.Index(r.ran, "chpasswd -e"); i >= 0 && r.stdin[i] != "bob:$6$new$secret\n" {
-				t.Errorf("chpasswd read %q", r.stdin[i])
+			if i := slices.Index(r.Ran, "chpasswd -e"); i >= 0 && r.Stdin[i] != "bob:$6$new$secret\n" {
+				t.Errorf("chpasswd read %q", r.Stdin[i])
 			}
-			r.wantRan(t, tt.want...)
+			r.WantRan(t, tt.want...)
 			if diffs, err := (userType{}).Check(t.Context(), s, each); len(diffs) > 0 || err != nil {
 				t.Errorf("after it: %v, %v", diffs, err)
 			}
 			undone(t, s, userType{}, each, before)
-			r.wantRan(t, tt.undo...)
+			r.WantRan(t, tt.undo...)
 		})
 	}
 }
@@ -136,7 +137,7 @@ func TestUserMadeAndUndone(t *testing.T) {
 // TestUserThatWasThere: the former attributes come back, the hash by way of a kept file and never by the ledger or a command line.
 func TestUserThatWasThere(t *testing.T) {
 	r := &recorder{}
-	s := wholeMachine(t, accountFiles(), r.run)
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
 	each := res(t, userType{}, "ann", resource.Parameters{"uid": int64(7), "groups": []any{"web"}, "comment": "", "password": "$6$new$secret"})
 	before, err := userType{}.Capture(t.Context(), s, each)
 	if err != nil {
@@ -162,19 +163,19 @@ func TestUserThatWasThere(t *testing.T) {
 	if err := (userType{}).Apply(t.Context(), s, each); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "usermod -u 7 -a -G web -c  ann", "chpasswd -e")
+	r.WantRan(t, "usermod -u 7 -a -G web -c  ann", "chpasswd -e")
 
-	edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A", "ann:x:7:1000:")
-	edit(t, s, "/etc/group", "web:x:33:", "web:x:33:ann")
-	edit(t, s, "/etc/shadow", "$6$former$hash", "$6$new$secret")
+	systemtest.Edit(t, s.Root, "/etc/passwd", "ann:x:1000:1000:Ann A", "ann:x:7:1000:")
+	systemtest.Edit(t, s.Root, "/etc/group", "web:x:33:", "web:x:33:ann")
+	systemtest.Edit(t, s.Root, "/etc/shadow", "$6$former$hash", "$6$new$secret")
 	s.Forget()
 	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.Index(r.ran, "chpasswd -e"); i < 0 || r.stdin[i] != "ann:$6$former$hash\n" {
-		t.Errorf("ran %q with %q", r.ran, r.stdin)
+	if i := slices.Index(r.Ran, "chpasswd -e"); i < 0 || r.Stdin[i] != "ann:$6$former$hash\n" {
+		t.Errorf("ran %q with %q", r.Ran, r.Stdin)
 	}
-	r.wantRan(t, "usermod -u 1000 -G adm,users -c Ann A ann", "chpasswd -e")
+	r.WantRan(t, "usermod -u 1000 -G adm,users -c Ann A ann", "chpasswd -e")
 }
 
 // TestUserThatWasDeleted: the user comes back as it was, with a home directory only when it had one.
@@ -186,29 +187,31 @@ func TestUserThatWasDeleted(t *testing.T) {
 func bringUserBack(t *testing.T, homes map[string]string, makes string) {
 	t.Helper()
 	r := &recorder{}
-	files := accountFiles()
+	files := systemtest.AccountFiles()
 	maps.Copy(files, homes)
-	s := wholeMachine(t, files, r.run)
+	s := wholeMachine(t, files, r.Run)
 	gone := func() {
-		edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "")
-		edit(t, s, "/etc/group", "ann:x:1000:\n", "")
+		systemtest.Edit(t, s.Root, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "")
+		systemtest.Edit(t, s.Root, "/etc/group", "ann:x:1000:\n", "")
 	}
-	r.effects = map[string]func(){
+	r.Effects = map[string]func(){
 		"userdel":  gone,
-		"groupadd": func() { edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nann:x:1000:\n") },
-		"useradd":  func() { edit(t, s, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x") },
+		"groupadd": func() { systemtest.Edit(t, s.Root, "/etc/group", "root:x:0:\n", "root:x:0:\nann:x:1000:\n") },
+		"useradd": func() {
+			systemtest.Edit(t, s.Root, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
+		},
 	}
 	each := res(t, userType{}, "ann", resource.Parameters{"ensure": "absent", "managehome": true})
 	before := applied(t, s, userType{}, each)
-	r.wantRan(t, "userdel -r ann")
-	edit(t, s, "/etc/shadow", "$6$former$hash", "!")
+	r.WantRan(t, "userdel -r ann")
+	systemtest.Edit(t, s.Root, "/etc/shadow", "$6$former$hash", "!")
 	if err := s.RemoveAll("/home/ann"); err != nil {
 		t.Fatal(err)
 	}
 	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "groupadd -g 1000 ann", "useradd -u 1000 -g 1000 -G adm,users -c Ann A -d /home/ann -s /bin/bash "+makes+" ann", "chpasswd -e")
+	r.WantRan(t, "groupadd -g 1000 ann", "useradd -u 1000 -g 1000 -G adm,users -c Ann A -d /home/ann -s /bin/bash "+makes+" ann", "chpasswd -e")
 }
 
 // TestSubordinateIDsComeBack: files of a user's containers belong to the ids that /etc/subuid and /etc/subgid gave it,
@@ -223,18 +226,18 @@ func TestSubordinateIDsComeBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{}
-			files := accountFiles()
+			files := systemtest.AccountFiles()
 			files["/etc/subuid"], files["/etc/subgid"] = others+tt.was, others
 			if name == "the same ids" {
 				files["/etc/subgid"] += tt.was
 			}
-			s := wholeMachine(t, files, r.run)
-			r.effects = map[string]func(){
-				"userdel": func() { edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "") },
+			s := wholeMachine(t, files, r.Run)
+			r.Effects = map[string]func(){
+				"userdel": func() { systemtest.Edit(t, s.Root, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "") },
 				"useradd": func() {
-					edit(t, s, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
-					edit(t, s, "/etc/subuid", files["/etc/subuid"], others+tt.gets)
-					edit(t, s, "/etc/subgid", files["/etc/subgid"], others+tt.gets)
+					systemtest.Edit(t, s.Root, "/etc/passwd", "root:x", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\nroot:x")
+					systemtest.Edit(t, s.Root, "/etc/subuid", files["/etc/subuid"], others+tt.gets)
+					systemtest.Edit(t, s.Root, "/etc/subgid", files["/etc/subgid"], others+tt.gets)
 				},
 			}
 			each := res(t, userType{}, "ann", resource.Parameters{"ensure": "absent"})
@@ -243,11 +246,11 @@ func TestSubordinateIDsComeBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := ""
-			if i := slices.IndexFunc(r.ran, func(c string) bool { return strings.HasPrefix(c, "usermod") }); i >= 0 {
-				got = r.ran[i]
+			if i := slices.IndexFunc(r.Ran, func(c string) bool { return strings.HasPrefix(c, "usermod") }); i >= 0 {
+				got = r.Ran[i]
 			}
 			if got != tt.want {
-				t.Errorf("ran %q, want %q", r.ran, tt.want)
+				t.Errorf("ran %q, want %q", r.Ran, tt.want)
 			}
 		})
 	}
@@ -256,10 +259,10 @@ func TestSubordinateIDsComeBack(t *testing.T) {
 // TestUserdelTakesTheGroupAlong: a group of the user's name that another resource made is made again.
 func TestUserdelTakesTheGroupAlong(t *testing.T) {
 	r := &recorder{}
-	s := wholeMachine(t, accountFiles(), r.run)
-	r.effects = map[string]func(){"userdel": func() {
-		edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "")
-		edit(t, s, "/etc/group", "ann:x:1000:\n", "")
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
+	r.Effects = map[string]func(){"userdel": func() {
+		systemtest.Edit(t, s.Root, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/bash\n", "")
+		systemtest.Edit(t, s.Root, "/etc/group", "ann:x:1000:\n", "")
 	}}
 	text, err := json.Marshal(userBefore{Name: "ann", Want: true, Private: &groupBefore{Name: "ann", Existed: true, GID: 1000, Members: []string{"ann", "root", "gone"}}})
 	if err != nil {
@@ -268,12 +271,12 @@ func TestUserdelTakesTheGroupAlong(t *testing.T) {
 	if err := (userType{}).Undo(t.Context(), s, "ann", text); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "userdel ann", "groupadd -g 1000 ann", "gpasswd -M root ann")
+	r.WantRan(t, "userdel ann", "groupadd -g 1000 ann", "gpasswd -M root ann")
 }
 
 func TestUserErrors(t *testing.T) {
-	r := &recorder{answers: map[string]system.Output{"userdel": {Status: 8, Combined: "userdel: user ann is currently used by process 7\n"}}}
-	s := wholeMachine(t, accountFiles(), r.run)
+	r := &recorder{Answers: map[string]system.Output{"userdel": {Status: 8, Combined: "userdel: user ann is currently used by process 7\n"}}}
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
 	apply := func(p resource.Parameters) error {
 		return userType{}.Apply(t.Context(), s, res(t, userType{}, "ann", p))
 	}
@@ -289,7 +292,7 @@ func TestUserErrors(t *testing.T) {
 			t.Errorf("%v: %v", tt.parameters, err)
 		}
 	}
-	r.answers = nil // userdel now claims success
+	r.Answers = nil // userdel now claims success
 	if err := apply(resource.Parameters{"ensure": "absent"}); err == nil || !strings.Contains(err.Error(), "reported success, yet the user is still there") {
 		t.Error(err)
 	}
@@ -308,21 +311,21 @@ func TestUserErrors(t *testing.T) {
 // TestUndoOfAUserLeavesTheRest: what the resource never spoke of is the user's own, whoever changed it since.
 func TestUndoOfAUserLeavesTheRest(t *testing.T) {
 	r := &recorder{}
-	s := wholeMachine(t, accountFiles(), r.run)
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
 	first := res(t, userType{}, "ann", resource.Parameters{"groups": []any{"web", "adm"}})
 	before, err := userType{}.Capture(t.Context(), s, first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(t, s, "/etc/group", "web:x:33:", "web:x:33:ann") // by slipway
+	systemtest.Edit(t, s.Root, "/etc/group", "web:x:33:", "web:x:33:ann") // by slipway
 	// Later, and by others: another shell, another password, another group, and one group less.
-	edit(t, s, "/etc/passwd", "/home/ann:/bin/bash", "/home/ann:/bin/zsh")
-	edit(t, s, "/etc/shadow", "$6$former$hash", "$6$own$choice")
-	edit(t, s, "/etc/group", "users:x:100:ann,root", "users:x:100:root")
-	edit(t, s, "/etc/group", "root:x:0:\n", "root:x:0:\nsudo:x:27:ann\n")
+	systemtest.Edit(t, s.Root, "/etc/passwd", "/home/ann:/bin/bash", "/home/ann:/bin/zsh")
+	systemtest.Edit(t, s.Root, "/etc/shadow", "$6$former$hash", "$6$own$choice")
+	systemtest.Edit(t, s.Root, "/etc/group", "users:x:100:ann,root", "users:x:100:root")
+	systemtest.Edit(t, s.Root, "/etc/group", "root:x:0:\n", "root:x:0:\nsudo:x:27:ann\n")
 	s.Forget()
 	undone(t, s, userType{}, first, before)
-	r.wantRan(t, "usermod -G adm,sudo ann", "usermod -G adm,sudo ann") // the recorder changes nothing
+	r.WantRan(t, "usermod -G adm,sudo ann", "usermod -G adm,sudo ann") // the recorder changes nothing
 
 	// The shell is said later: it comes back as it was by then.
 	second := res(t, userType{}, "ann", resource.Parameters{"groups": []any{"web", "sudo"}, "shell": "/bin/sh", "membership": "inclusive"})
@@ -331,31 +334,31 @@ func TestUndoOfAUserLeavesTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	edit(t, s, "/etc/passwd", "/home/ann:/bin/zsh", "/home/ann:/bin/sh")
-	edit(t, s, "/etc/group", "adm:x:4:ann", "adm:x:4:")
+	systemtest.Edit(t, s.Root, "/etc/passwd", "/home/ann:/bin/zsh", "/home/ann:/bin/sh")
+	systemtest.Edit(t, s.Root, "/etc/group", "adm:x:4:ann", "adm:x:4:")
 	s.Forget()
 	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "usermod -G adm,sudo -s /bin/zsh ann")
+	r.WantRan(t, "usermod -G adm,sudo -s /bin/zsh ann")
 
 	// Deleted by others.
-	edit(t, s, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/sh\n", "")
+	systemtest.Edit(t, s.Root, "/etc/passwd", "ann:x:1000:1000:Ann A:/home/ann:/bin/sh\n", "")
 	s.Forget()
 	undone(t, s, userType{}, second, before)
-	r.wantRan(t)
+	r.WantRan(t)
 }
 
 // TestHomeThatMoves: the content of a home directory goes back where it was, and a home that came with the user goes with it wherever it is.
 func TestHomeThatMoves(t *testing.T) {
 	r := &recorder{}
-	s := wholeMachine(t, accountFiles(), r.run)
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
 	moved := res(t, userType{}, "ann", resource.Parameters{"home": "/srv/ann", "managehome": true})
 	before, err := userType{}.Capture(t.Context(), s, moved)
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(t, s, "/etc/passwd", "/home/ann", "/srv/ann")
+	systemtest.Edit(t, s.Root, "/etc/passwd", "/home/ann", "/srv/ann")
 	if err := os.RemoveAll(filepath.Join(s.Root, "/home/ann")); err != nil {
 		t.Fatal(err)
 	}
@@ -363,32 +366,32 @@ func TestHomeThatMoves(t *testing.T) {
 	if err := (userType{}).Undo(t.Context(), s, "ann", before); err != nil {
 		t.Fatal(err)
 	}
-	r.wantRan(t, "usermod -d /home/ann -m ann")
+	r.WantRan(t, "usermod -d /home/ann -m ann")
 
 	before, err = userType{}.Capture(t.Context(), s, res(t, userType{}, "bob", resource.Parameters{"home": "/home/bob", "managehome": true}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit(t, s, "/etc/passwd", "root:x", "bob:x:1001:1001::/home/bob:/bin/sh\nroot:x")
+	systemtest.Edit(t, s.Root, "/etc/passwd", "root:x", "bob:x:1001:1001::/home/bob:/bin/sh\nroot:x")
 	s.Forget()
 	if before, err = (userType{}).Widen(t.Context(), s, res(t, userType{}, "bob", resource.Parameters{"home": "/srv/bob", "managehome": true}), before); err != nil {
 		t.Fatal(err)
 	}
-	edit(t, s, "/etc/passwd", "/home/bob", "/srv/bob")
+	systemtest.Edit(t, s.Root, "/etc/passwd", "/home/bob", "/srv/bob")
 	s.Forget()
-	r.effects = map[string]func(){"userdel": func() { edit(t, s, "/etc/passwd", "bob:x:1001:1001::/srv/bob:/bin/sh\n", "") }}
+	r.Effects = map[string]func(){"userdel": func() { systemtest.Edit(t, s.Root, "/etc/passwd", "bob:x:1001:1001::/srv/bob:/bin/sh\n", "") }}
 	undone(t, s, userType{}, res(t, userType{}, "bob", nil), before)
-	r.wantRan(t, "userdel -r bob")
+	r.WantRan(t, "userdel -r bob")
 }
 
 // A user whose shell does not exist cannot log in.
 func TestUserShellMustExist(t *testing.T) {
 	for _, there := range []string{"", "ann:x:1000:1000:::/bin/sh\n"} {
 		r := &recorder{}
-		s := wholeMachine(t, map[string]string{"/etc/passwd": there, "/etc/group": "ann:x:1000:\n", "/etc/shells": "/bin/nosh\n", "/usr/sbin/useradd": "", "/usr/sbin/usermod": ""}, r.run)
+		s := wholeMachine(t, map[string]string{"/etc/passwd": there, "/etc/group": "ann:x:1000:\n", "/etc/shells": "/bin/nosh\n", "/usr/sbin/useradd": "", "/usr/sbin/usermod": ""}, r.Run)
 		err := userType{}.Apply(t.Context(), s, res(t, userType{}, "ann", resource.Parameters{"shell": "/bin/nosh"}))
-		if err == nil || !strings.Contains(err.Error(), `user "ann": shell: the node has no program /bin/nosh; install its package first and require it`) || len(r.ran) > 0 {
-			t.Errorf("%v, ran %v", err, r.ran)
+		if err == nil || !strings.Contains(err.Error(), `user "ann": shell: the node has no program /bin/nosh; install its package first and require it`) || len(r.Ran) > 0 {
+			t.Errorf("%v, ran %v", err, r.Ran)
 		}
 	}
 }

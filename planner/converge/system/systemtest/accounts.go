@@ -1,16 +1,14 @@
-package converge
+package systemtest
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
-// accountFiles is a node with the shadow tools and a few users and groups.
-func accountFiles() map[string]string {
+// AccountFiles is a node with the shadow tools and a few users and groups.
+func AccountFiles() map[string]string {
 	files := map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\nann:x:1000:1000:Ann A:/home/ann:/bin/bash\n",
 		"/etc/shadow": "root:*:1:0:99999:7:::\nann:$6$former$hash:1:0:99999:7:::\n",
@@ -24,10 +22,10 @@ func accountFiles() map[string]string {
 	return files
 }
 
-// edit replaces text in a node's file, as a command would.
-func edit(t *testing.T, s *types.Session, path, old, replacement string) {
+// Edit replaces text in a node's file, as a command would.
+func Edit(t *testing.T, root, path, old, replacement string) {
 	t.Helper()
-	file := filepath.Join(s.Root, path)
+	file := filepath.Join(root, path)
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -39,3 +37,6 @@ func edit(t *testing.T, s *types.Session, path, old, replacement string) {
 		t.Fatal(err)
 	}
 }
+
+// DebianHosts is /etc/hosts of a node.
+const DebianHosts = "127.0.0.1\tlocalhost\n::1 localhost ip6-localhost\n# a comment\n10.0.0.1  db db.example # primary\n"

@@ -1,4 +1,4 @@
-package converge
+package systemtest
 
 import (
 	"errors"
@@ -10,27 +10,28 @@ import (
 	"testing"
 
 	"github.com/slipway/terraform-provider-slipway/planner/converge/system"
-	"github.com/slipway/terraform-provider-slipway/planner/converge/types"
 )
 
-// kernel keeps account of mounts as the commands mount and umount change them, from the sandbox's own fstab.
-type kernel struct {
-	t     *testing.T
-	sys   *types.Session
-	fail  string   // a command that begins with this fails
-	calls []string // what was run
+// Kernel keeps account of mounts as the commands mount and umount change them, from the sandbox's own fstab.
+type Kernel struct {
+	t *testing.T
+	*system.System
+	Fail  string      // a command that begins with this fails
+	Mode  fs.FileMode // of the root of what is mounted; 0: that of the directory
+	Calls []string    // what was run
 }
 
-func newKernel(t *testing.T, fstab string, live ...string) *kernel {
-	k := &kernel{t: t}
-	k.sys = wholeMachine(t, map[string]string{"etc/fstab": fstab, "proc/self/mountinfo": "", "mnt/": ""}, k.run)
-	k.set(live)
+// NewKernel returns a node with an fstab and what is mounted, as Live lists it.
+func NewKernel(t *testing.T, fstab string, live ...string) *Kernel {
+	k := &Kernel{t: t}
+	k.System = Machine(t, map[string]string{"etc/fstab": fstab, "proc/self/mountinfo": "", "mnt/": ""}, k.Run)
+	k.Set(live)
 	return k
 }
 
-// live are lines `point source type options`.
-func (k *kernel) live() []string {
-	content, err := os.ReadFile(k.sys.Root + "/proc/self/mountinfo")
+// Live lists what is mounted: lines `point source type options`.
+func (k *Kernel) Live() []string {
+	content, err := os.ReadFile(k.Root + "/proc/self/mountinfo")
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -42,27 +43,29 @@ func (k *kernel) live() []string {
 	return out
 }
 
-func (k *kernel) set(live []string) {
+// Set replaces what is mounted.
+func (k *Kernel) Set(live []string) {
 	var b strings.Builder
 	for i, l := range live {
 		f := strings.Fields(l)
 		fmt.Fprintf(&b, "%d 1 0:1 / %s %s - %s %s rw\n", i, f[0], f[3], f[2], f[1])
 	}
-	if err := os.WriteFile(k.sys.Root+"/proc/self/mountinfo", []byte(b.String()), 0o644); err != nil {
+	if err := os.WriteFile(k.Root+"/proc/self/mountinfo", []byte(b.String()), 0o644); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k *kernel) run(c system.Command) (system.Output, error) {
+// Run does what mount and umount do. Another command is an error of the test.
+func (k *Kernel) Run(c system.Command) (system.Output, error) {
 	call := strings.Join(c.Argv, " ")
-	k.calls = append(k.calls, call)
-	if k.fail != "" && strings.HasPrefix(call, k.fail) {
+	k.Calls = append(k.Calls, call)
+	if k.Fail != "" && strings.HasPrefix(call, k.Fail) {
 		return system.Output{Status: 32, Combined: "mount: refused\n"}, nil
 	}
-	live, point := k.live(), c.Argv[len(c.Argv)-1]
+	live, point := k.Live(), c.Argv[len(c.Argv)-1]
 	onDisk := point
-	if name, err := filepath.EvalSymlinks(k.sys.Root + point); err == nil {
-		onDisk = strings.TrimPrefix(name, k.sys.Root)
+	if name, err := filepath.EvalSymlinks(k.Root + point); err == nil {
+		onDisk = strings.TrimPrefix(name, k.Root)
 	}
 	at := -1
 	for i, l := range live {
@@ -71,7 +74,7 @@ func (k *kernel) run(c system.Command) (system.Output, error) {
 		}
 	}
 	entry := ""
-	fstab, err := os.ReadFile(k.sys.Root + "/etc/fstab")
+	fstab, err := os.ReadFile(k.Root + "/etc/fstab")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return system.Output{}, err
 	}
@@ -97,8 +100,14 @@ func (k *kernel) run(c system.Command) (system.Output, error) {
 	default:
 		k.t.Errorf("unexpected command: %s", call)
 	}
-	k.set(live)
+	k.Set(live)
+	if k.Mode != 0 && c.Argv[0] == "mount" {
+		if err := os.Chmod(k.Root+point, k.Mode); err != nil {
+			k.t.Error(err)
+		}
+	}
 	return system.Output{}, nil
 }
 
-const rootFstab = "UUID=1 / ext4 defaults 0 1\n# end\n"
+// RootFstab is the fstab of a node with nothing but its root.
+const RootFstab = "UUID=1 / ext4 defaults 0 1\n# end\n"
