@@ -66,7 +66,7 @@ func (d *Deployment) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequ
 	if known && !resp.Diagnostics.HasError() && !given.IsUnknown() {
 		secrets := secretsOf(given)
 		secrets.Later, secrets.Null = append(secrets.Later, secrets.Null...), nil // the apply may know what is null here
-		resp.Diagnostics.Append(values.Diagnostics(secrets.Missing(w.Site))...)
+		resp.Diagnostics.Append(values.Diagnostics(secrets.Missing(w.Site, engine.SecretsWO))...)
 		resp.Diagnostics.Append(values.Diagnostics(w.Plan.RefusedSecrets(secrets.Content))...)
 	}
 	if resp.Diagnostics.HasError() {

@@ -41,7 +41,7 @@ type runFlags struct {
 	siteFlags
 
 	journal                     journalFlags
-	state, takeOver             string
+	state, takeOver, secrets    string
 	parallelism, parallelGroups int
 	yes                         bool
 	temporal                    temporalFlags
@@ -79,8 +79,11 @@ type deployment struct {
 
 // read reads the site that the files describe. Errors are those of status 2, or of status for check.
 func (f *runFlags) read(cmd *cobra.Command, args []string) (*deployment, error) {
-	if slices.Contains(args, "-") && !f.yes && cmd.Flags().Lookup("yes") != nil {
-		return nil, inputError(errors.New("standard input is a document, so nobody can be asked; give --yes"))
+	if err := stdinOnce(args, f.secrets); err != nil {
+		return nil, err
+	}
+	if (slices.Contains(args, "-") || f.secrets == "-") && !f.yes && cmd.Flags().Lookup("yes") != nil {
+		return nil, inputError(errors.New("standard input is read, so nobody can be asked; give --yes"))
 	}
 	s, warnings, err := withNodes(cmd, args, document.Options{Address: f.address})
 	if err != nil {
@@ -238,6 +241,8 @@ func newApply(f *runFlags) *cobra.Command {
 	cmd.Flags().IntVar(&f.parallelGroups, "parallel-groups", 1, "how many groups are worked on at once")
 	cmd.Flags().StringVar(&f.takeOver, "take-over", "",
 		"take a site over from this owner: the lineage of a state file that is lost, or terraform")
+	cmd.Flags().StringVar(&f.secrets, strings.TrimPrefix(secretsFlag, "--"), "",
+		"YAML file with the contents of the secrets that the documents name; - is standard input")
 	cmd.Flags().StringVar(&limits.TornDown, "max-torn-down-nodes", "",
 		"how many nodes may be torn down, as a number or a share such as 10%; 1 or 10% otherwise")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -249,17 +254,22 @@ func newApply(f *runFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		secrets, err := readSecrets(cmd, f.secrets, d.document)
+		if err != nil {
+			return err
+		}
 		state, err := openState(d.file, d.site.Name, "apply")
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, state.close()) }()
-		return d.apply(cmd.Context(), state, limits)
+		return d.apply(cmd.Context(), state, limits, secrets)
 	}
 	return cmd
 }
 
-func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner.Protection) error {
+func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner.Protection,
+	secrets engine.Secrets) error {
 	if !state.exists && d.takeOver != "" && d.takeOver != converge.Terraform {
 		state.Lineage = d.takeOver // the state file of this lineage is lost
 	}
@@ -272,7 +282,12 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 			return err
 		}
 	}
-	planned, errs := engine.Plan(prior, d.site, d.settings(state.stateContent))
+	settings := d.settings(state.stateContent)
+	settings.Secrets = secrets
+	planned, errs := engine.Plan(prior, d.site, settings)
+	if planned != nil {
+		errs = append(errs, planned.Plan.RefusedSecrets(secrets.Content)...)
+	}
 	warnings, err := onlyWarnings(locate(d.document, errs))
 	if err != nil {
 		return err
@@ -314,7 +329,7 @@ func (d *deployment) apply(ctx context.Context, state *stateFile, limits planner
 	if err != nil {
 		return err
 	}
-	out := d.engine.Apply(ctx, prior, d.site, engine.Run{Settings: d.settings(state.stateContent), Protection: limits,
+	out := d.engine.Apply(ctx, prior, d.site, engine.Run{Settings: settings, Protection: limits,
 		Digest: planned.Plan.Digest, Parallelism: d.parallelism, ParallelGroups: d.parallelGroups, Model: model})
 	if out.Status == "" && isNew && out.Active == "" { // nothing was touched, as on a site of another state
 		if err := state.remove(); err != nil {

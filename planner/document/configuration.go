@@ -1,7 +1,6 @@
 package document
 
 import (
-	"maps"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -47,7 +46,6 @@ func (r *reader) intoConfiguration(target *resource.Configuration) readFunc {
 				}
 				before := len(r.errs)
 				p := r.withPlace(withSecrets(t.name, r.parameters(title.value, keyed(at, title.name))))
-				r.refuseSecrets(title.value, keyed(at, title.name), p)
 				if r.isUnknown(title.value) || r.live && len(p) == 0 && len(r.errs) > before {
 					continue
 				}
@@ -117,20 +115,6 @@ func secretsInTemplate(text string) string {
 		reference, _ := resource.SecretReference(map[string]any{"secret": name})
 		return reference
 	})
-}
-
-// refuseSecrets reports the secrets to which parameters in the document of a site refer: only Terraform has any.
-func (r *reader) refuseSecrets(n *yaml.Node, path string, p resource.Parameters) {
-	if r.live || r.converts || r.layer != nil {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(p)) {
-		for _, secret := range (resource.Parameters{name: p[name]}).Secrets() {
-			r.report(descend(n, name), join(path, name), invalid.BadValue, "refers to the secret %q, which no document has: "+
-				"secrets_wo of slipway_deployment, in Terraform, has secrets; in a document write the text itself, with "+
-				"sensitive: true", secret)
-		}
-	}
 }
 
 // withPlace makes the path of a file or directory on the controller, which a document gives relative to itself, one

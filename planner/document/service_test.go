@@ -94,7 +94,7 @@ func TestServicesOfEntitiesThatAreWrong(t *testing.T) {
 		"services: [{name: a, selectors: [], configuration: {file: {/a: {mode: ~}}}}]": `s.yaml:1:71: services[0].configuration.file["/a"].mode: is nothing (null); give a value, or leave it out`,
 		"catalog: []":            "s.yaml:1:10: catalog: is a list, not a mapping",
 		"catalog: {entitys: {}}": `s.yaml:1:11: catalog: unknown key "entitys"; did you mean "entities"?`,
-		"site: a\nentities: {}":  `s.yaml:2:1: unknown key "entities"; known are site, nodes, groups, services, overrides, plugins, failure_budget, freeze, limit, approval, approved_batches, catalog`,
+		"site: a\nentities: {}":  `s.yaml:2:1: unknown key "entities"; known are site, nodes, groups, services, overrides, plugins, failure_budget, freeze, limit, approval, approved_batches, secrets_version, catalog`,
 		"catalog: {entities: {a: {extends: b}}}\n---\nentities: {a: {}}":                                                           `s.yaml:3:12: entity "a": there is another entity of this name`,
 		"catalog:\n  entities:\n    a:\n      tasks:\n      - {name: x, config: {type: file, title: '${self.b}', parameters: {}}}": `s.yaml:5:55: entity "a": tasks[0].config.title:`,
 	} {

@@ -94,11 +94,6 @@ func (r *reader) show(data []byte, o Options, s *Site) {
 	}
 	s.places.add(deployment, "", place{file: r.file, node: chosen.values})
 	r.read(chosen.values, fs, chosen.address, append(r.siteFields(s), key{orderingObject, false, r.orderingText(s)})...)
-	version := unversioned
-	if given, ok := fs.get(secretsVersion); ok {
-		version, _ = r.text(given, join(chosen.address, secretsVersion))
-	}
-	withSecretsVersion(s.Site, version)
 	s.mark(chosen.values, chosen.sensitive)
 	s.Warnings = append(s.Warnings, r.besideDeployments(root, values, found)...)
 	s.Inventory = true

@@ -2,9 +2,11 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -49,6 +51,8 @@ type Site struct {
 	// Catalog is what the documents say of entities; nil when they say nothing. Services of a plan or state carry their
 	// entities themselves.
 	Catalog *catalog.Catalog
+	// SecretsVersion is that of the secrets to which parameters refer; empty when no document gives one.
+	SecretsVersion string
 	// Lifecycles are those that the documents define beside the ones that slipway brings.
 	Lifecycles []lifecycle.Lifecycle
 
@@ -60,8 +64,8 @@ type Site struct {
 	catalog    *Catalog // nil without any definitions
 	// named are the entities and lifecycles that services name: stand-ins with nothing but the name, until all documents
 	// are read.
-	named   map[any]reference
-	bounded map[string]bool // the bounds of a run that a document gives
+	named map[any]reference
+	given map[string]bool // the keys without a list that a document gives
 	// entities and lifecycles of services of plans and states, by their texts; nil is a wrong one
 	parsed   map[string]*catalog.Entity
 	machines map[string]*lifecycle.Lifecycle
@@ -71,8 +75,8 @@ type Site struct {
 // or what `terraform show -json` prints of a plan file or a state. A YAML document is
 //
 //   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides,
-//     plugins, failure_budget, freeze, limit, approval, approved_batches; and catalog, which has the keys of a catalog
-//     document;
+//     plugins, failure_budget, freeze, limit, approval, approved_batches, secrets_version; and catalog, which has the keys
+//     of a catalog document;
 //   - a catalog document (see [ParseCatalog]);
 //   - an Airship DeploymentStrategy document, which brings groups (see [ParseStrategy]);
 //   - a document that declares another schema, which is passed over.
@@ -84,7 +88,7 @@ type Site struct {
 // [site.Site.Validate]. A catalog is checked whole. The error is of type [invalid.Errors].
 func ParseSite(sources []Source, o Options) (*Site, error) {
 	s := &Site{order: make(map[string]int, len(sources)), places: places{}, named: make(map[any]reference),
-		bounded: map[string]bool{}, parsed: make(map[string]*catalog.Entity), machines: make(map[string]*lifecycle.Lifecycle)}
+		given: map[string]bool{}, parsed: make(map[string]*catalog.Entity), machines: make(map[string]*lifecycle.Lifecycle)}
 	var errs invalid.Errors
 	for i, source := range sources {
 		s.order[source.Name] = i
@@ -107,6 +111,7 @@ func ParseSite(sources []Source, o Options) (*Site, error) {
 	if len(s.passedOver) == len(sources) {
 		errs = append(errs, s.passedOver...)
 	}
+	withSecretsVersion(s.Site, cmp.Or(s.SecretsVersion, unversioned))
 	lists := allObjects(errs)
 	if len(errs) == 0 {
 		errs = s.resolve()
@@ -209,13 +214,13 @@ func (r *reader) siteDocument(n *yaml.Node, data []byte, s *Site) {
 
 // siteFields are the keys of a site document that a deployment has as attributes, too.
 func (r *reader) siteFields(s *Site) []key {
-	bounds := r.keys(&s.Site.Bounds)
-	for i, k := range bounds {
-		bounds[i].read = func(n *yaml.Node, path string) {
-			if s.bounded[k.name] {
+	once := append(r.keys(&s.Site.Bounds), key{secretsVersion, false, r.secretsVersion(s)})
+	for i, k := range once {
+		once[i].read = func(n *yaml.Node, path string) {
+			if s.given[k.name] {
 				r.report(n, path, Schema, "is in another document, too; keep one")
 			}
-			s.bounded[k.name] = true
+			s.given[k.name] = true
 			k.read(n, path)
 		}
 	}
@@ -243,7 +248,23 @@ func (r *reader) siteFields(s *Site) []key {
 		{"services", false, objectsInto(r, s, "service", &s.Site.Services, r.service(s))},
 		{"overrides", false, objectsInto(r, s, "override", &s.Site.Overrides, r.override)},
 		{"plugins", false, objectsInto(r, s, "plugin", &s.Site.Plugins, r.plugin)},
-	}, bounds...)
+	}, once...)
+}
+
+// secretsVersion returns what reads the version of the secrets.
+func (r *reader) secretsVersion(s *Site) readFunc {
+	return func(n *yaml.Node, path string) {
+		var version int64
+		before := len(r.errs)
+		r.intoWhole(&version)(n, path)
+		switch {
+		case len(r.errs) > before:
+		case version < 1:
+			r.report(n, path, invalid.BadValue, "is %d; give a whole number, 1 or more", version)
+		default:
+			s.SecretsVersion = strconv.FormatInt(version, 10)
+		}
+	}
 }
 
 // objectsInto reads the objects of a list, notes their positions and adds them to target. In Terraform's values they

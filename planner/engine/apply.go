@@ -81,7 +81,7 @@ func (e *Engine) apply(ctx context.Context, prior *Prior, s site.Site, how Run, 
 	if out.add(planned.Frozen(planned.Lines())); out.Failed() {
 		return out
 	}
-	if out.add(how.Secrets.Missing(s)); !out.Failed() {
+	if out.add(how.Secrets.Missing(s, SecretsWO)); !out.Failed() {
 		out.errs(planned.Plan.RefusedSecrets(how.Secrets.Content))
 	}
 	if out.Failed() {

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Secrets are what a deployment's secrets_wo has. They are resolved when a manifest is sent, and are nowhere else.
+// Secrets are what a deployment's secrets_wo has, or a file of the companion. They are resolved when a manifest is sent, and are nowhere else.
 type Secrets struct {
 	Version string
 	Known   bool // false at refresh and destroy: Terraform does not give them
@@ -22,8 +22,12 @@ type Secrets struct {
 	Later   []string // names whose content only the apply knows
 }
 
+// SecretsWO is the attribute of a deployment that has its secrets.
+const SecretsWO = "secrets_wo"
+
 // Missing returns an error for each secret to which the configuration of a site refers and that has no content here.
-func (s Secrets) Missing(of site.Site) (errs Messages) {
+// from is where the user gives secrets.
+func (s Secrets) Missing(of site.Site, from string) (errs Messages) {
 	look := func(what, name string, c resource.Configuration) {
 		for typ, titles := range c {
 			for title, p := range titles {
@@ -32,12 +36,12 @@ func (s Secrets) Missing(of site.Site) (errs Messages) {
 					if _, ok := s.Content[secret]; ok || slices.Contains(s.Later, secret) {
 						continue
 					}
-					wrong := "which is null in secrets_wo; give it a value"
+					wrong := "which is null in " + from + "; give it a value"
 					if !slices.Contains(s.Null, secret) {
-						wrong = "which secrets_wo does not have" + resource.Choices(secret,
+						wrong = "which " + from + " does not have" + resource.Choices(secret,
 							slices.Sorted(slices.Values(slices.AppendSeq(slices.Clone(s.Later), maps.Keys(s.Content)))))
 					}
-					errs = append(errs, &Message{Attribute: "secrets_wo", Summary: "A secret is missing",
+					errs = append(errs, &Message{Attribute: SecretsWO, Summary: "A secret is missing",
 						Detail: fmt.Sprintf("%s %q: %s refers to the secret %q, %s", what, name, resource.MakeID(typ, title), secret,
 							wrong)})
 				}
