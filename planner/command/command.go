@@ -61,7 +61,7 @@ func newCompanion(version string, environment Environment, journalURL string,
 	serve := newServe(j)
 	j.add(serve.Flags())
 	root.AddCommand(serve)
-	root.AddCommand(NewWorker(version, environment, journalURL, executor), newKey())
+	root.AddCommand(NewWorker(version, environment, journalURL, executor), newKey(), newVersion())
 	for _, cmd := range []*cobra.Command{newValidate(), newPlan(), newSimulate(), newGraph(), newOrder(), newOverride(),
 		newConvert(), newEnroll(), newInventory(), newLifecycle()} {
 		root.AddCommand(interruptible(cmd))
@@ -70,6 +70,7 @@ func newCompanion(version string, environment Environment, journalURL string,
 		root.AddCommand(cmd(&runFlags{version: version, environment: environment, executor: executor,
 			journal: journalFlags{environment: journalURL}}))
 	}
+	root.SetVersionTemplate(versionTemplate())
 	addHelp(root)
 	strict(root)
 	root.SetFlagErrorFunc(wrongFlag)

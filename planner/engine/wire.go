@@ -12,8 +12,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// wireVersion is that of requests and outcomes. Another process of the same version reads them.
-const wireVersion = 2
+// WireVersion is that of requests and outcomes. Another process of the same version reads them.
+const WireVersion = 2
 
 // request is all that another process needs to execute a run. It has secrets, but no credentials of nodes.
 type request struct {
@@ -93,7 +93,7 @@ func (w wireSite) site() (site.Site, error) {
 func requestOf(prior *Prior, s site.Site, how Run) (request, error) {
 	s.Nodes = WithoutCredentials(s.Nodes)
 	w, err := toWire(s)
-	r := request{Version: wireVersion, Site: w, CheckAll: how.CheckAll, Connection: how.Connection, Secrets: how.Secrets,
+	r := request{Version: WireVersion, Site: w, CheckAll: how.CheckAll, Connection: how.Connection, Secrets: how.Secrets,
 		Owner: how.Owner, TakeOver: how.TakeOver, Parallelism: how.Parallelism, ParallelGroups: how.ParallelGroups,
 		Protection: how.Protection, Digest: how.Digest, Replaced: WithoutCredentials(how.Replaced), Model: how.Model}
 	if prior != nil {
@@ -119,9 +119,9 @@ func (r request) desired(operation string) (string, error) {
 
 // run returns what the request asks for.
 func (r request) run() (s site.Site, how Run, err error) {
-	if r.Version != wireVersion {
+	if r.Version != WireVersion {
 		return s, how, fmt.Errorf("has version %d, and this worker executes version %d: use a worker of the same version "+
-			"of slipway as who asked for the run", r.Version, wireVersion)
+			"of slipway as who asked for the run", r.Version, WireVersion)
 	}
 	s, err = r.Site.site()
 	how = Run{Settings: Settings{CheckAll: r.CheckAll, Connection: r.Connection, Secrets: r.Secrets, Owner: r.Owner,
@@ -152,7 +152,7 @@ type wireMessage struct {
 }
 
 func encodeOutcome(out Outcome) ([]byte, error) {
-	w := wireOutcome{wireVersion, out.Status, out.State, out.Kept, out.Groups, out.Nodes, out.Unreachable, out.Done,
+	w := wireOutcome{WireVersion, out.Status, out.State, out.Kept, out.Groups, out.Nodes, out.Unreachable, out.Done,
 		out.Report, out.Lost, nil}
 	for _, m := range out.Messages {
 		switch m := m.(type) {
@@ -171,7 +171,7 @@ func encodeOutcome(out Outcome) ([]byte, error) {
 // fields, is not read.
 func decodeWire(text []byte, into any) (version int, err error) {
 	var of struct{ Version int }
-	if err = json.Unmarshal(text, &of); err == nil && of.Version == wireVersion {
+	if err = json.Unmarshal(text, &of); err == nil && of.Version == WireVersion {
 		err = resource.Decode(text, into)
 	}
 	return of.Version, err
@@ -181,8 +181,8 @@ func decodeWire(text []byte, into any) (version int, err error) {
 func decodeOutcome(text []byte) (Outcome, error) {
 	var w wireOutcome
 	version, err := decodeWire(text, &w)
-	if err == nil && version != wireVersion {
-		err = fmt.Errorf("it has version %d, and this slipway reads version %d", version, wireVersion)
+	if err == nil && version != WireVersion {
+		err = fmt.Errorf("it has version %d, and this slipway reads version %d", version, WireVersion)
 	}
 	out := Outcome{Status: w.Status, State: w.State, Kept: w.Kept, Groups: w.Groups, Nodes: w.Nodes,
 		Unreachable: w.Unreachable, Done: w.Done, Report: w.Report, Lost: w.Lost}

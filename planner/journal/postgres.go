@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresSchemas are the migrations of PostgreSQL (see [newest]).
-var postgresSchemas = [newest]string{withProcesses: `
+// postgresSchemas are the migrations of PostgreSQL (see [SchemaVersion]).
+var postgresSchemas = [SchemaVersion]string{withProcesses: `
 CREATE TABLE runs (
 	id         text COLLATE "C" PRIMARY KEY,
 	site       text NOT NULL,
@@ -347,7 +347,7 @@ func (d postgresDatabase) migrate(ctx context.Context, tx *sql.Tx, version int) 
 	if err != nil {
 		return err
 	}
-	statements := strings.Join(postgresSchemas[version:], "") + fmt.Sprintf("UPDATE journal SET version = %d;", newest)
+	statements := strings.Join(postgresSchemas[version:], "") + fmt.Sprintf("UPDATE journal SET version = %d;", SchemaVersion)
 	if !there {
 		statements = "CREATE SCHEMA " + pgx.Identifier{d.schema}.Sanitize() + ";" + statements
 	}

@@ -295,7 +295,7 @@ func columns(t *testing.T, s *Store) (out []string) {
 // run upgrades it, keeps its runs and takes a fence above its last one.
 func TestOldJournalsOfPostgresAreUpgraded(t *testing.T) {
 	want := columns(t, openSite(t, postgres(t)))
-	for version := withProcesses + 1; version < newest; version++ {
+	for version := withProcesses + 1; version < SchemaVersion; version++ {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
 			at := postgres(t)
 			old := openSite(t, at)

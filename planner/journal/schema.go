@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// newest is the version of the schema that this slipway writes. Both databases count alike; PostgreSQL begins with 4.
-// Journals of users have had the migrations to it, so never change one: append another.
-const newest = 10
+// SchemaVersion is the version of the schema that this slipway writes. Both databases count alike; PostgreSQL begins
+// with 4. Journals of users have had the migrations to it, so never change one: append another.
+const SchemaVersion = 10
 
 // The first versions with services, with the process of a lease, with runs that workflows execute, with contents for
 // workers, with checks, with what services refer to, and with looks of workers.
@@ -46,13 +46,13 @@ func (s *Store) check(ctx context.Context) (err error) {
 
 // upgrade creates the schema, or migrates that of an older slipway, in one transaction.
 func (s *Store) upgrade(ctx context.Context) error {
-	s.schema = newest
+	s.schema = SchemaVersion
 	return s.transact(ctx, func(tx *sql.Tx, _ time.Time) error {
 		version, err := s.version(ctx, tx)
 		if err == nil {
 			err = checkVersion(version)
 		}
-		if err != nil || version == newest {
+		if err != nil || version == SchemaVersion {
 			return err
 		}
 		return s.migrate(ctx, tx, version)
@@ -60,9 +60,9 @@ func (s *Store) upgrade(ctx context.Context) error {
 }
 
 func checkVersion(version int) error {
-	if version < 0 || version > newest {
+	if version < 0 || version > SchemaVersion {
 		return fmt.Errorf("has version %d, written by a newer slipway; this slipway reads versions 1 to %d. Use the newer one",
-			version, newest)
+			version, SchemaVersion)
 	}
 	return nil
 }

@@ -492,11 +492,11 @@ func TestOldJournalIsUpgraded(t *testing.T) {
 func TestNewerJournalIsNotRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lon1.db")
 	s := openAt(t, file)
-	if _, err := s.db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", newest+1)); err != nil {
+	if _, err := s.db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", SchemaVersion+1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := OpenExisting(t.Context(), file); err == nil ||
-		!strings.Contains(err.Error(), fmt.Sprint("this slipway reads versions 1 to ", newest)) {
+		!strings.Contains(err.Error(), fmt.Sprint("this slipway reads versions 1 to ", SchemaVersion)) {
 		t.Error(err)
 	}
 }

@@ -175,7 +175,7 @@ func (sqliteDatabase) version(ctx context.Context, q querier) (version int, err 
 
 func (sqliteDatabase) migrate(ctx context.Context, tx *sql.Tx, version int) error {
 	_, err := tx.ExecContext(ctx, fmt.Sprintf("%s PRAGMA user_version = %d;", strings.Join(sqliteSchemas[version:], ""),
-		newest))
+		SchemaVersion))
 	return err
 }
 

@@ -45,7 +45,7 @@ type logLine struct {
 
 // Read reads the node's ledger. A node without one gives an empty ledger.
 func Read(s *system.System) (*Ledger, error) {
-	l := &Ledger{Version: ledgerVersion, sys: s}
+	l := &Ledger{Version: FormVersion, sys: s}
 	switch info, err := s.Lstat(system.Home); {
 	case errors.Is(err, fs.ErrNotExist):
 		return l, nil
@@ -92,9 +92,9 @@ func (l *Ledger) replay(log []byte) error {
 		return nil
 	case err != nil:
 		return damaged("%w", err)
-	case head.Version != ledgerVersion:
+	case head.Version != FormVersion:
 		return fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it",
-			head.Version, ledgerVersion)
+			head.Version, FormVersion)
 	case head.Generation != l.Generation:
 		return nil
 	}
@@ -170,7 +170,7 @@ func (l *Ledger) Append() error {
 			return err
 		}
 		f.File, f.lines, f.Synced = log, 1, 0
-		if err := enc.Encode(logHead{ledgerVersion, l.Generation}); err != nil {
+		if err := enc.Encode(logHead{FormVersion, l.Generation}); err != nil {
 			return err
 		}
 	}

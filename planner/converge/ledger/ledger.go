@@ -13,8 +13,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 )
 
-// ledgerVersion is the version of the ledger's form. A ledger of another one is left alone.
-const ledgerVersion = 1
+// FormVersion is the version of the ledger's form. A ledger of another one is left alone.
+const FormVersion = 1
 
 // Ledger is what slipway knows on a node of what it did there. It holds no secret: digests of resources, and what types
 // captured. Every change is a [Record]; it reaches the disk before what it announces is done (write-ahead), see
@@ -438,9 +438,9 @@ func Parse(content []byte) (*Ledger, error) {
 	if err := json.Unmarshal(content, &version); err != nil {
 		return nil, damaged("%w", err)
 	}
-	if version.Version != ledgerVersion {
+	if version.Version != FormVersion {
 		return nil, fmt.Errorf("has version %d, and this slipway knows version %d only; use the slipway that wrote it",
-			version.Version, ledgerVersion)
+			version.Version, FormVersion)
 	}
 	l := &Ledger{}
 	if err := resource.DecodeStrictly(content, l); err != nil {
