@@ -32,7 +32,7 @@ func newEnroll() *cobra.Command {
 		Short: "Write an Ansible inventory, an OpenSSH configuration or Airship nodes as nodes of slipway",
 		Long: "Write the machines of an Ansible inventory, an OpenSSH configuration or Airship documents as nodes of a site: as Terraform configuration or as a site document.\n\n" +
 			"FILE is an inventory in INI or YAML, or JSON as inventory scripts and `ansible-inventory --list` print it; a configuration of OpenSSH, such as ~/.ssh/config;\n" +
-			"or a stream of Airship documents with BaremetalNode. - is standard input. Files of group_vars and host_vars beside an inventory are read, too. What is not taken\n" +
+			"or a stream of Airship documents with BaremetalNode. - is standard input. Files of group_vars and host_vars beside an Ansible inventory are read, too. What is not taken\n" +
 			"is a warning on standard error, and so is each secret: none is written.\n\n" +
 			"Exit status: 0 done, 2 a file is not valid or could not be read.",
 		Args: files,
@@ -53,13 +53,16 @@ func newEnroll() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		beside, err := variablesBeside(cmd, args)
+		given := make([]enroll.Source, len(all))
+		var inventories []string
+		for i, s := range all {
+			if given[i] = enroll.Source(s); enroll.IsInventory(given[i]) {
+				inventories = append(inventories, args[i])
+			}
+		}
+		beside, err := variablesBeside(cmd, inventories)
 		if err != nil {
 			return err
-		}
-		given := make([]enroll.Source, len(all))
-		for i, s := range all {
-			given[i] = enroll.Source(s)
 		}
 		result, err := enroll.Read(given, beside, o)
 		if err != nil {
@@ -75,11 +78,11 @@ func newEnroll() *cobra.Command {
 }
 
 // variablesBeside reads the files of group_vars and host_vars beside inventories, as Ansible finds them.
-func variablesBeside(cmd *cobra.Command, args []string) ([]enroll.Variables, error) {
+func variablesBeside(cmd *cobra.Command, inventories []string) ([]enroll.Variables, error) {
 	var out []enroll.Variables
 	var folders []string
-	for _, arg := range args {
-		if folder := filepath.Dir(arg); arg != "-" && !slices.Contains(folders, folder) {
+	for _, name := range inventories {
+		if folder := filepath.Dir(name); name != "-" && !slices.Contains(folders, folder) {
 			folders = append(folders, folder)
 		}
 	}

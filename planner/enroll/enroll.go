@@ -35,6 +35,17 @@ type Source struct {
 	Data []byte
 }
 
+// withoutMark returns the source without a byte order mark.
+func (s Source) withoutMark() Source {
+	return Source{s.Name, bytes.TrimPrefix(s.Data, []byte("\ufeff"))}
+}
+
+// IsInventory reports whether a source is read as an Ansible inventory, which alone has [Variables].
+func IsInventory(s Source) bool {
+	kind, _ := (&reader{}).kindOf(s.withoutMark())
+	return kind == ofINI || kind == ofTree
+}
+
 // Variables are those of a file in the folder group_vars or host_vars beside an inventory.
 type Variables struct {
 	Source
@@ -91,7 +102,7 @@ func Read(sources []Source, beside []Variables, o Options) (*Result, error) {
 	ssh := &sshReader{reader: r}
 	airship := &airshipReader{reader: r}
 	for _, s := range sources {
-		s.Data = bytes.TrimPrefix(s.Data, []byte("\ufeff"))
+		s = s.withoutMark()
 		at := position{file: s.Name}
 		switch kind, documents := r.kindOf(s); kind {
 		case ofINI:
