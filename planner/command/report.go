@@ -12,6 +12,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 	"github.com/slipway/terraform-provider-slipway/planner/server"
+	"github.com/slipway/terraform-provider-slipway/planner/strategy"
 )
 
 func newReport(j *journalFlags) *cobra.Command {
@@ -85,6 +86,10 @@ func newAccount(run server.Held, events []journal.Recorded) *account {
 			a.Decisions = append(a.Decisions, e)
 		}
 	}
+	if run.Status != journal.Running {
+		a.Nodes = append(a.Nodes, a.unstarted(events)...)
+		slices.SortFunc(a.Nodes, func(a, b *journal.NodeHistory) int { return strings.Compare(a.Node, b.Node) })
+	}
 	for _, n := range a.Nodes {
 		a.Changed += n.Changed
 		a.Failed += n.Failed
@@ -93,6 +98,33 @@ func newAccount(run server.Held, events []journal.Recorded) *account {
 	a.Noop = alikes(events, "differs", nil)
 	a.Failures = alikes(events, "failed", nil)
 	return a
+}
+
+// unstarted returns the nodes that a run which has ended was to work on and never started, each with the reason.
+func (a *account) unstarted(events []journal.Recorded) (out []*journal.NodeHistory) {
+	known := map[string]bool{"": true}
+	for _, n := range a.Nodes {
+		known[n.Node] = true
+	}
+	for _, e := range events {
+		if e.Kind != journal.Planned || e.Phase == 0 {
+			continue
+		}
+		why := "the run is " + a.Status
+		if i := slices.IndexFunc(a.Groups, func(g journal.Recorded) bool { return g.Group == e.Group }); i >= 0 {
+			why = a.Groups[i].Message
+		}
+		if e.Group != "" {
+			why = "group " + e.Group + ": " + why
+		}
+		for node := range e.PlannedTasks() {
+			if !known[node] {
+				known[node] = true
+				out = append(out, &journal.NodeHistory{Node: node, Group: e.Group, Stage: string(strategy.NotStarted), Message: why})
+			}
+		}
+	}
+	return out
 }
 
 // alikes returns the results of a status, each once with its nodes.

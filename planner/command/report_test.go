@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,5 +178,43 @@ func TestReportOfStoppedNodes(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in:\n%s", want, text)
 		}
+	}
+}
+
+// Nodes of groups that never started are in the report of a run that has ended, skipped, with the reason.
+func TestReportOfGroupsThatNeverStarted(t *testing.T) {
+	planned := func(phase int64, group string, nodes ...string) []journal.Event {
+		return journal.PlannedPhase(int(phase), group, "node", nodes)
+	}
+	events := slices.Concat(planned(1, "web", "n1"), planned(2, "web", "n1", ""), planned(3, "app", "n2", "n3"),
+		planned(4, "db", "n4"), journal.PlannedServices([]string{"motd"}), []journal.Event{
+			{Kind: journal.TaskFinished, Group: "web", Phase: 1, Node: "n1", Action: "update", Resource: "file[/a]", Status: "failed", Message: "no"},
+			{Kind: journal.NodeFinished, Group: "web", Node: "n1", Status: "FAILED"},
+			{Kind: journal.GroupFinished, Group: "web", Status: "FAILED", Message: "0 of 1 nodes deployed"},
+			{Kind: journal.GroupFinished, Group: "app", Status: "FAILED", Message: "it depends on web, which failed"},
+		})
+	report := reported(t, "failed", "", events)
+	text := report("junit")
+	for _, want := range []string{
+		`<testsuites name="slipway: lon1" tests="5" failures="2"`,
+		`<testsuite name="n1" tests="1" failures="1"`,
+		`<testsuite name="n2" tests="1" failures="0"`, `<testsuite name="n3" tests="1" failures="0"`,
+		`<testcase classname="n3" name="n3" time="0.000">` + "\n      " +
+			`<skipped message="NOT_STARTED: group app: it depends on web, which failed">`,
+		`<testsuite name="n4" tests="1" failures="0"`,
+		`<skipped message="NOT_STARTED: group db: the run is failed">`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, `"motd"`) || strings.Contains(text, "(no node)") {
+		t.Errorf("what is no node:\n%s", text)
+	}
+	if text := report("markdown"); !strings.Contains(text, "| n4 | db | NOT\\_STARTED | 0 | 0 | 0 |") {
+		t.Errorf("Markdown:\n%s", text)
+	}
+	if text := reported(t, journal.Running, "", events)("junit"); strings.Contains(text, `"n4"`) {
+		t.Errorf("of an active run:\n%s", text)
 	}
 }
