@@ -57,23 +57,34 @@ func newServe(j *journalFlags) *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}
-		address, proof := l.Addr().String(), ""
-		if host, _, err := net.SplitHostPort(listen); err == nil && host != "" { // the listener says [::] of 0.0.0.0
-			_, port, _ := net.SplitHostPort(address)
-			address = net.JoinHostPort(host, port)
-		}
+		_, port, _ := net.SplitHostPort(l.Addr().String()) // it has one
+		proof := ""
 		if decide {
 			secret := rand.Text()
 			people = append(people, server.Person{Name: person(), Token: secret})
 			proof = "#decide=" + secret // a browser keeps this part of an address to itself
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "serving http://%s/%s\n", address, proof); err != nil {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "serving %s\n", served(listen, port, proof)); err != nil {
 			return errors.Join(err, l.Close())
 		}
 		debug.SetGCPercent(50) // pages of large runs are short-lived: rather collect more often than keep their memory
 		return server.Serve(cmd.Context(), l, server.Options{Journals: journals, Token: token, People: people})
 	}
 	return cmd
+}
+
+// served returns the URL of what listens at an address, with the port that it has, to open in a browser, and whether
+// there are more.
+func served(listen, port, proof string) string {
+	host, _, _ := net.SplitHostPort(listen) // it was checked
+	others := ""
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		others = ", and at every other address of this machine"
+		if host = "localhost"; ip.To4() != nil {
+			host = "127.0.0.1"
+		}
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/" + proof + others
 }
 
 // readToken reads the token of a file, which may be empty: then there is none.

@@ -14,6 +14,21 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 )
 
+// The address that is printed is one that a browser can open.
+func TestServedAddress(t *testing.T) {
+	const others = ", and at every other address of this machine"
+	for listen, want := range map[string]string{
+		":8642": "http://localhost:8642/" + others, "[::]:8642": "http://localhost:8642/" + others,
+		"0.0.0.0:8642": "http://127.0.0.1:8642/" + others,
+		"127.0.0.1:0":  "http://127.0.0.1:8642/", "[::1]:0": "http://[::1]:8642/", "localhost:0": "http://localhost:8642/",
+		"gate.example.com:8642": "http://gate.example.com:8642/", "10.0.0.1:http": "http://10.0.0.1:8642/",
+	} {
+		if got := served(listen, "8642", ""); got != want {
+			t.Errorf("--listen %s: %s, want %s", listen, got, want)
+		}
+	}
+}
+
 // The companion serves journals until it is interrupted, also one that begins later.
 func TestServe(t *testing.T) {
 	t.Parallel()
@@ -25,7 +40,7 @@ func TestServe(t *testing.T) {
 	cmd := New("test", nil, "")
 	read, write := io.Pipe()
 	cmd.SetOut(write)
-	cmd.SetArgs([]string{"serve", "--listen", "0.0.0.0:0", "--journal-directory", dir, "--token-file", token})
+	cmd.SetArgs([]string{"serve", "--listen", ":0", "--journal-directory", dir, "--token-file", token})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(ctx) }()
@@ -33,9 +48,9 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := strings.TrimSpace(strings.TrimPrefix(line, "serving "))
-	if !strings.HasPrefix(address, "http://0.0.0.0:") {
-		t.Errorf("it serves %s, not the address of --listen", address)
+	address, others, _ := strings.Cut(strings.TrimPrefix(line, "serving "), ", ")
+	if !strings.HasPrefix(address, "http://localhost:") || others != "and at every other address of this machine\n" {
+		t.Errorf("it printed %q, not an address that can be opened", line)
 	}
 	ask := func() string {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"v1/sites", nil)
