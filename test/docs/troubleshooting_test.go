@@ -14,6 +14,9 @@ var composed = map[string][]string{
 		`"connect_timeout"`},
 }
 
+// terraforms are the errors of the guide that Terraform prints, each with the file of a test that sees it.
+var terraforms = map[string]string{"Provider produced inconsistent final plan": "../../resources/source_dir_text_test.go"}
+
 // TestTroubleshooting: each error that the guide names is one that slipway prints, as far as its text is constant.
 func TestTroubleshooting(t *testing.T) {
 	var code strings.Builder
@@ -40,6 +43,12 @@ func TestTroubleshooting(t *testing.T) {
 				if !strings.Contains(joined, part) {
 					t.Errorf("slipway prints no %q: nothing in the code has %q", row[1], part)
 				}
+			}
+			continue
+		}
+		if seen, ok := terraforms[row[1]]; ok {
+			if !strings.Contains(read(t, seen), `"`+row[1]+`"`) {
+				t.Errorf("%s does not look for %q", seen, row[1])
 			}
 			continue
 		}
