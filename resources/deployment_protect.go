@@ -55,7 +55,7 @@ func limitsOf(ctx context.Context, plan deploymentModelV1,
 	}
 	was, more := model(prior.Protect)
 	diags.Append(more...)
-	out.Freeze = prior.Freeze.ValueString()
+	out.Freeze, out.Active = prior.Freeze.ValueString(), prior.ActiveRun.ValueString()
 	if out.Retain = prior.OnDestroy.ValueString() == onDestroyRetain; was.Destroy.ValueBool() {
 		out.Destroy = prior.Site.ValueString()
 	}

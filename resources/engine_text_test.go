@@ -126,7 +126,7 @@ func (c *cluster) killed(in *commandLine, how string) (run string) {
 // A run that is handed over to Temporal does what one of this process does, and outlives Terraform.
 func TestTextEngine(t *testing.T) {
 	s := newCluster(t, "a", "b")
-	c, other := newCommandLine(t), newCommandLine(t)
+	c, other, stale := newCommandLine(t), newCommandLine(t), newCommandLine(t)
 	s.worker()
 
 	c.configure(s.engine(s.rolling("x\n", ""), ""))
@@ -152,9 +152,16 @@ func TestTextEngine(t *testing.T) {
 	if text := unwrapped(other.failingApply()); !strings.Contains(text, "runs cancel "+run) {
 		t.Errorf("another desire does not say how to cancel the run:\n%s", text)
 	}
-	other.configure(with(s.engine(s.rolling("y\n", canary), ""), `protect = { max_torn_down_nodes = "100%" }`))
-	c.has(other.run(1, "apply", "-replace="+deployment, "-input=false", "-no-color", "-auto-approve"),
-		[]string{"as requested", "A run is active", "Another run is at work on the site", "runs cancel " + run})
+	replaced := []string{"apply", "-replace=" + deployment, "-input=false", "-no-color", "-auto-approve"}
+	for _, more := range []string{`protect = { max_torn_down_nodes = "100%" }`, ""} {
+		other.configure(with(s.engine(s.rolling("y\n", canary), ""), more))
+		c.has(other.run(1, replaced...), []string{"A run was active at the last refresh", "While run " + run + " is active",
+			"runs cancel " + run}, "protect", "undoes")
+	}
+	stale.write("terraform.tfstate", string(state))
+	stale.configure(with(s.engine(s.rolling("y\n", canary), ""), `protect = { max_torn_down_nodes = "100%" }`))
+	c.has(stale.run(1, append(replaced, "-refresh=false")...),
+		[]string{"as requested", "Another run is at work on the site", "runs cancel " + run})
 	c.has(c.changes("-out=active.tfplan"), []string{"A run is active", "Run " + run + ", started", "no node was looked at",
 		`"` + run + `" -> `, "2.3 all (critical): batch 2 of 2: 1 node (b)", `"deployed" -> (known after apply)`})
 	s.companion(0, "runs", "approve", run)

@@ -22,6 +22,8 @@ type Protect struct {
 	Freeze string
 	// Retain says that destroying the deployment leaves nodes as they are, by its state.
 	Retain bool
+	// Active is the run that was active at the last refresh, by the state; empty: none was.
+	Active string
 }
 
 // Check warns of what a plan takes away, and refuses it where that is more than it may. With atMost, the losses may be
@@ -84,9 +86,21 @@ func (p *Planned) Retaining() (m Messages) {
 	return m
 }
 
+// activeBefore and endActive are of a run that is in the state: whether it still is active, only a refresh says.
+const (
+	activeBefore = "A run was active at the last refresh"
+	endActive    = "Wait for its end, or stop it with `terraform-provider-slipway runs cancel %[1]s`."
+)
+
 // CheckReplacement says what a replacement of the whole deployment does that the provider did not ask for, or refuses
 // it. creation are the steps of the creation that Terraform does not print.
-func (p Protect) CheckReplacement(past State, silent []string, creation func() string) Messages {
+func (p Protect) CheckReplacement(past State, silent []string, creation func() string) (m Messages) {
+	if p.Active != "" {
+		m.fail(activeBefore, "While run %s is active, the deployment is not replaced. "+endActive+" Then plan the replacement "+
+			"again, with a refresh. An apply without it waits for the run when that was started with the same configuration.",
+			p.Active)
+		return m
+	}
 	losses := destroyed(past, silent)
 	if losses.Empty() || p.Retain {
 		return nil
@@ -95,7 +109,7 @@ func (p Protect) CheckReplacement(past State, silent []string, creation func() s
 	if !p.Known {
 		limits = planner.Protection{Given: true}
 	}
-	m := p.Refusal()
+	m = p.Refusal()
 	m.errs(limits.CheckReplacement(losses))
 	if !m.Failed() {
 		m.warn("protect lets the deployment be replaced",
