@@ -43,7 +43,8 @@ func (d *Deployment) readHanded(ctx context.Context, req resource.ReadRequest, r
 	case h == nil:
 	case h.Active:
 		state.ActiveRun = types.StringValue(h.Run.ID)
-		diags.AddWarning("A run is active", h.Working(fmt.Sprintf("works on the site %q; no node was looked at", h.Run.Site)))
+		diags.AddWarning(engine.WasActive,
+			h.Working(fmt.Sprintf("was active on the site %q, so no node was looked at", h.Run.Site)))
 		return true, diags
 	case h.Outcome.Status == engine.Destroyed:
 		resp.State.RemoveResource(ctx)

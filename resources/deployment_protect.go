@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
@@ -92,11 +91,6 @@ func planDestroy(ctx context.Context, req resource.ModifyPlanRequest) diag.Diagn
 	limits, more := limitsOf(ctx, state, &state)
 	if diags.Append(more...); !diags.HasError() {
 		diags.Append(values.Diagnostics(limits.CheckDestroy(past, values.Texts(state.Unreachable)))...)
-	}
-	if run := state.ActiveRun.ValueString(); run != "" { // Terraform does not print what the refresh says of it
-		diags.AddWarning("A run is active", fmt.Sprintf("Run %s works on the site %q. A destroy waits for it when the run is a "+
-			"destroy, too, and is refused otherwise. Wait for its end, or stop it with `terraform-provider-slipway runs cancel %[1]s`.",
-			run, state.Site.ValueString()))
 	}
 	return diags
 }

@@ -109,10 +109,10 @@ func TestTextEngineDestroy(t *testing.T) {
 	d.must(cmd.Process.Kill())
 	_ = cmd.Wait()
 	waiting, refused := d.elsewhere(), d.elsewhere()
-	d.contains("the plan", refused.changes(), "A run is active", "Run "+run+", started", "no node was looked at", "Destroy again to wait for it",
-		"runs cancel "+run)
-	d.contains("the plan of a destroy", refused.run(0, "plan", "-destroy", "-input=false", "-no-color"), "A run is active",
-		"runs cancel "+run)
+	d.contains("the plan", refused.changes(), "A run was active when this was planned", "Run "+run+", started",
+		"so no node was looked at", "While it is active, destroy again to wait for it", "runs cancel "+run)
+	d.contains("the plan of a destroy", refused.run(0, "plan", "-destroy", "-input=false", "-no-color"),
+		"A run was active at the last refresh", "While run "+run+" is active", "runs cancel "+run)
 	d.contains("an apply", refused.failingApply(), "does something else than what is wanted now", "runs cancel "+run)
 	refused.write("terraform.tfstate", strings.Replace(d.state(), `"on_destroy": "teardown"`, `"on_destroy": "retain"`, 1))
 	d.contains("a destroy that lets go of the nodes", refused.run(1, "destroy", "-auto-approve", "-input=false", "-no-color"),
@@ -149,7 +149,7 @@ func TestTextEngineDestroyStopped(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Errorf("a destroy that goes on succeeds:\n%s", out)
 	}
-	d.contains("the destroy", out.String(), "The run goes on", "Destroy again to wait for it", "runs cancel "+run)
+	d.contains("the destroy", out.String(), "The run goes on", "destroy again to wait for it", "runs cancel "+run)
 	d.companion(0, "runs", "cancel", run)
 	d.await("the end of the run", func() bool { return d.destroys()[0].Status == "interrupted" })
 	d.worker("--zone", "")

@@ -99,6 +99,9 @@ type process struct {
 	out *os.File // its output
 }
 
+// applying is the line of an apply that begins with the deployment.
+var applying = regexp.MustCompile(`^slipway_deployment\.test: (Creating|Modifying)`)
+
 // killed ends Terraform in an apply, while the run waits for approval, and returns the run. Nothing of Terraform is left.
 func (c *cluster) killed(in *commandLine, how string) (run string) {
 	c.t.Helper()
@@ -109,7 +112,6 @@ func (c *cluster) killed(in *commandLine, how string) (run string) {
 	err = cmd.Start()
 	_ = to.Close() // Terraform has it
 	c.must(err)
-	applying := regexp.MustCompile(`^slipway_deployment\.test: (Creating|Modifying)`)
 	for lines := bufio.NewScanner(out); lines.Scan() && !applying.MatchString(lines.Text()); {
 		c.t.Log(lines.Text())
 	}
@@ -162,8 +164,8 @@ func TestTextEngine(t *testing.T) {
 	stale.configure(with(s.engine(s.rolling("y\n", canary), ""), `protect = { max_torn_down_nodes = "100%" }`))
 	c.has(stale.run(1, append(replaced, "-refresh=false")...),
 		[]string{"as requested", "Another run is at work on the site", "runs cancel " + run})
-	c.has(c.changes("-out=active.tfplan"), []string{"A run is active", "Run " + run + ", started", "no node was looked at",
-		`"` + run + `" -> `, "2.3 all (critical): batch 2 of 2: 1 node (b)", `"deployed" -> (known after apply)`})
+	c.has(c.changes("-out=active.tfplan"), []string{"A run was active when this was planned",
+		"Run " + run + ", started", "so no node was looked at", "While it is active, apply the configuration", `"` + run + `" -> `, "2.3 all (critical): batch 2 of 2: 1 node (b)", `"deployed" -> (known after apply)`})
 	s.companion(0, "runs", "approve", run)
 	s.await("the end of the run", func() bool { return strings.Contains(s.companion(0, "runs"), "update     succeeded") })
 	other.configure(s.engine(s.rolling("y\n", canary), ""))
@@ -185,7 +187,7 @@ func TestTextEngineCreationKilled(t *testing.T) {
 	c.configure(s.engine(s.rolling("x\n", canary), ""))
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // with nohup, Terraform would ignore it as these tests do
 	run := s.killed(c, "SIGHUP")
-	c.has(c.changes(), []string{"A run is active", "Run " + run + ", started", "runs cancel " + run})
+	c.has(c.changes(), []string{"A run was active when this was planned", "Run " + run + ", started", "runs cancel " + run})
 	s.companion(0, "runs", "approve", run)
 	s.await("the end of the run", func() bool { return strings.Contains(s.companion(0, "runs"), "create     succeeded") })
 	if text := unwrapped(c.changes()); !strings.Contains(text, "Run "+run) || !strings.Contains(text, "succeeded") {
@@ -312,11 +314,24 @@ func TestTextEngineInterrupted(t *testing.T) {
 	c.has(c.failingApply(), []string{"is tainted", "Another run is at work on the site", "runs cancel " + s.waiting()})
 	c.configure(s.engine(s.rolling("y\n", canary), ""))
 	text = unwrapped(c.run(2, "plan", "-input=false", "-no-color", "-detailed-exitcode"))
-	if !strings.Contains(text, "A run is active") || !strings.Contains(text, "active_run") {
-		t.Errorf("the plan does not say that a run is active:\n%s", text)
+	c.has(text, []string{"A run was active when this was planned", "active_run"})
+	cmd, _ := c.command("apply", "-auto-approve", "-input=false", "-no-color")
+	cmd.Stdout, cmd.Stderr = nil, nil
+	out, err := cmd.StdoutPipe()
+	s.must(err)
+	s.must(cmd.Start())
+	text = ""
+	for lines := bufio.NewScanner(out); lines.Scan(); text += lines.Text() + "\n" {
+		if applying.MatchString(lines.Text()) {
+			s.companion(0, "runs", "approve", s.waiting())
+		}
 	}
-	s.companion(0, "runs", "approve", s.waiting())
-	c.apply()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the apply did not wait for the run: %v", err)
+	}
+	// Terraform prints the warnings of its plan once more after the apply, when the run has ended.
+	_, after, _ := strings.Cut(text, "Creation complete")
+	c.has(after, []string{"A run was active when this was planned", "While it is active, apply", "Apply complete"})
 	c.empty()
 	if s.content("b", "etc/app") != "y\n" {
 		t.Error("the run did not go on")

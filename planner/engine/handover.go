@@ -248,11 +248,11 @@ func (o *Outcome) detached(run journal.Run) {
 
 // waiting says what to do about an active run of which this process is not part.
 func waiting(run journal.Run) string {
-	wait := "Apply the configuration that it was started with"
+	wait := "apply the configuration that it was started with"
 	if run.Operation == Delete {
-		wait = "Destroy again"
+		wait = "destroy again"
 	}
-	return wait + " to wait for it, or stop it with `terraform-provider-slipway runs cancel " + run.ID + "`"
+	return "While it is active, " + wait + " to wait for it, or stop it with `terraform-provider-slipway runs cancel " + run.ID + "`"
 }
 
 // outcome returns the outcome of a run that has ended.
@@ -277,7 +277,11 @@ type Handed struct {
 	Model   []byte
 }
 
-// Working says of an active run what it does, and what to do about it.
+// WasActive is the summary of a warning of an active run. Terraform prints the warnings of its plan after the apply
+// once more, when the run may have ended.
+const WasActive = "A run was active when this was planned"
+
+// Working says of an active run what it does, or did when this was planned, and what to do about it.
 func (h *Handed) Working(does string) string {
 	return fmt.Sprintf("Run %s, started %s, %s. %s.", h.Run.ID, h.Run.Started.Format(time.RFC3339), does, waiting(h.Run))
 }
@@ -309,8 +313,7 @@ func (e *Engine) HandedBefore(ctx context.Context, siteName string) (m Messages)
 		m.warn("The last run is not known", "%v", err)
 	case h == nil || h.Outcome.Status == Destroyed:
 	case h.Active:
-		m.warn("A run is active", "%s",
-			h.Working(fmt.Sprintf("works on the site %q, for which a creation is planned", siteName)))
+		m.warn(WasActive, "%s", h.Working(fmt.Sprintf("was active on the site %q, for which a creation is planned", siteName)))
 	default:
 		m.warn("A run of the site has ended", "%s A creation of the site is planned, which knows no outcome of it. When it "+
 			"succeeded, applying the configuration that it was started with takes its outcome over. Else the apply goes on from "+

@@ -59,6 +59,10 @@ func (p Protect) CheckDestroy(past State, silent []string) Messages {
 	if !losses.Empty() && !p.Retain {
 		m.warn("Destroying the deployment "+losses.Undone(), "%s", byNode(losses))
 	}
+	if p.Active != "" { // Terraform does not print what the refresh of a destroy says of it
+		m.warn(activeBefore, "While run %s is active, a destroy waits for it when the run is a destroy, too, and is refused "+
+			"otherwise. "+endActive, p.Active)
+	}
 	return m
 }
 
