@@ -65,8 +65,8 @@ func TestEngineUnknown(t *testing.T) {
 	}
 }
 
-// The error of a key of the wrong kind names where the key was given.
-func TestEngineWithTheKeyOfAZone(t *testing.T) {
+// The error of a key of the wrong kind names where the key was given; that of a missing key, what to set, and where.
+func TestEngineWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	keys, err := encryption.Parse(encryption.New())
 	if err != nil {
@@ -80,19 +80,24 @@ func TestEngineWithTheKeyOfAZone(t *testing.T) {
 	engineType := root.AttributeTypes["engine"].(tftypes.Object)
 	engine := built(t, engineType, map[string]tftypes.Value{"temporal": built(t, engineType.AttributeTypes["temporal"].(tftypes.Object),
 		map[string]tftypes.Value{"address": text("127.0.0.1:7233")})})
-	for setting, tt := range map[string]struct {
+	none := tftypes.NewValue(tftypes.String, nil)
+	for want, tt := range map[string]struct {
 		configured tftypes.Value
 		env        environment
 	}{
-		"SLIPWAY_KEY":    {tftypes.NewValue(tftypes.String, nil), environment{"SLIPWAY_KEY": ofZone}},
-		"encryption_key": {text(ofZone), environment{"SLIPWAY_KEY": encryption.New()}},
+		"SLIPWAY_KEY: has keys of zones alone, and who hosts runs, or asks for them, needs the key of the provider": {
+			none, environment{"SLIPWAY_KEY": ofZone}},
+		"encryption_key: has keys of zones alone": {text(ofZone), environment{"SLIPWAY_KEY": encryption.New()}},
+		"encryption_key: is needed, and not set. Set encryption_key of the provider, or SLIPWAY_KEY where Terraform runs, and " +
+			"SLIPWAY_KEY where workers and the companion run, to one key. Where there is none yet, " +
+			"`terraform-provider-slipway key` makes one.": {none, environment{}},
 	} {
 		p := &slipway{getenv: tt.env.get}
 		var resp provider.ConfigureResponse
 		p.Configure(t.Context(), provider.ConfigureRequest{Config: configured(t, p, map[string]tftypes.Value{
 			"journal": text("postgres://slipway@db.example.org/slipway"), "engine": engine, "encryption_key": tt.configured}, nil)}, &resp)
-		if len(resp.Diagnostics) != 1 || !strings.HasPrefix(resp.Diagnostics[0].Detail(), setting+": has keys of zones alone") {
-			t.Errorf("no error of %s alone: %v", setting, resp.Diagnostics)
+		if len(resp.Diagnostics) != 1 || !strings.HasPrefix(resp.Diagnostics[0].Detail(), want) {
+			t.Errorf("no %q alone: %v", want, resp.Diagnostics)
 		}
 	}
 }

@@ -48,7 +48,7 @@ type zoneKey struct {
 	secret secret
 }
 
-// New returns a random key of a site, as text.
+// New returns a random key of the provider, as text.
 func New() string {
 	key := make(secret, keySize)
 	_, _ = rand.Read(key) // never fails

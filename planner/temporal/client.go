@@ -79,10 +79,12 @@ func (s Settings) Check(zones ...string) error {
 	case s.TLS != nil && (s.TLS.CertFile == "") != (s.TLS.KeyFile == ""):
 		return s.wrong("tls.cert_file", "goes with %s; give both, or neither", s.Named("tls.key_file"))
 	case s.Keys == nil && len(zones) > 0:
-		return s.wrong("encryption_key", "is needed, and not set: give what %s where the key of the provider is", printed(zones))
+		return s.wrong("encryption_key", "is needed, and not set: set it to what %s where SLIPWAY_KEY is the key of the provider",
+			printed(zones))
 	case s.Keys == nil:
-		return s.wrong("encryption_key", "is needed, and not set: give that of the provider and all workers, or make one with "+
-			"`terraform-provider-slipway key` and give it to all of them")
+		return s.wrong("encryption_key", "is needed, and not set. Set encryption_key of the provider, or SLIPWAY_KEY where "+
+			"Terraform runs, and SLIPWAY_KEY where workers and the companion run, to one key. Where there is none yet, "+
+			"`terraform-provider-slipway key` makes one")
 	}
 	return nil
 }
@@ -140,7 +142,7 @@ func zoneOf(queue string) (zone string, is bool) {
 func (s Settings) hosts() error {
 	if s.Keys.OfZone() {
 		return s.wrong("encryption_key", "has keys of zones alone, and who hosts runs, or asks for them, needs the key of the "+
-			"site, from which these were made")
+			"provider, from which these were made")
 	}
 	return nil
 }

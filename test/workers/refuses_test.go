@@ -76,9 +76,9 @@ func TestWorkerRefuses(t *testing.T) {
 		{[]string{"--zone-wait", "0s"}, nil, 2, "worker: --zone-wait 0s: must be 1s or more"},
 		{nil, variable("SLIPWAY_KEY", ""), 2, "worker: SLIPWAY_KEY: is needed, and not set"},
 		{[]string{"--zone", "rack2", "--zone", ""}, variable("SLIPWAY_KEY", ""), 2, "worker: SLIPWAY_KEY: is needed, and not set: " +
-			"give what `terraform-provider-slipway key --zone rack2` and `terraform-provider-slipway key --zone \"\"` print where " +
-			"the key of the provider is"},
-		{[]string{"--control", "--zone", "rack2"}, variable("SLIPWAY_KEY", ""), 2, "give that of the provider and all workers"},
+			"set it to what `terraform-provider-slipway key --zone rack2` and `terraform-provider-slipway key --zone \"\"` print where " +
+			"SLIPWAY_KEY is the key of the provider"},
+		{[]string{"--control", "--zone", "rack2"}, variable("SLIPWAY_KEY", ""), 2, "is needed, and not set. Set encryption_key of the provider"},
 		{nil, variable("SLIPWAY_KEY", "short"), 2, "worker: SLIPWAY_KEY: key 1 of 1: must be 32 bytes in base64"},
 		{[]string{"--zone", "rack1"}, c.ofZone("rack2"), 1, `worker: SLIPWAY_KEY: has no key of the zone "rack1"; give what ` +
 			"`terraform-provider-slipway key --zone rack1` prints"},
