@@ -96,7 +96,8 @@ func adopt(ctx context.Context, from tfsdk.State, h *engine.Handed, state *deplo
 	}
 	if h.Run.Operation == engine.Delete {
 		diags.AddWarning("A run ended without Terraform", detail)
-		state.Unreachable, past.Applied = stringList(h.Outcome.Unreachable), h.Outcome.State.Applied
+		state.Unreachable = stringList(h.Outcome.Unreachable)
+		past.Applied, past.Unasked = h.Outcome.State.Applied, h.Outcome.State.Unasked
 		return diags
 	}
 	typ := from.Schema.Type().TerraformType(ctx)

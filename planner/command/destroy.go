@@ -59,7 +59,7 @@ func (d *deployment) destroy(ctx context.Context, state *stateFile) error {
 		return inputError(m[0])
 	}
 	losses := planner.Destroyed(prior.State.Applied)
-	losses.Silent = prior.Unreachable
+	losses.Silent = prior.State.Silent(prior.Unreachable)
 	if losses.Empty() {
 		d.out.printf("site %s: nothing is known to be applied\n", d.site.Name)
 	} else {

@@ -143,7 +143,7 @@ func (d *deployment) adopt(ctx context.Context, c *stateContent) (active string,
 	switch {
 	case out.Status == "": // no node was touched
 	case h.Run.Operation == engine.Delete:
-		c.Unreachable, c.State.Applied = out.Unreachable, out.State.Applied
+		c.Unreachable, c.State.Applied, c.State.Unasked = out.Unreachable, out.State.Applied, out.State.Unasked
 		if c.Status = out.Status; out.Status != engine.Destroyed {
 			c.Status = engine.Failed
 		}

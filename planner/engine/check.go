@@ -138,6 +138,12 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 	}
 	unreachable := map[string]error{}
 	var noop, guards, lost []string
+	out.State.Unasked = nil
+	for _, node := range past.Unasked {
+		if _, looked := found[node]; !looked {
+			out.State.Unasked = append(out.State.Unasked, node)
+		}
+	}
 	for node, survey := range found {
 		if survey.Identity.Running() {
 			out.State.Machines[node] = survey.Identity
@@ -153,7 +159,9 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 			}
 		}
 		if !survey.Reachable || survey.Error != nil {
-			unreachable[node] = survey.Error
+			if unreachable[node] = survey.Error; rollout.Unasked(survey.Error) {
+				out.State.Unasked = append(out.State.Unasked, node)
+			}
 			continue
 		}
 		out.Drift = append(out.Drift, driftOn(node, survey, tasks[node], how.Known)...)
@@ -174,6 +182,7 @@ func (e *Engine) Check(ctx context.Context, past State, s site.Site, how Inspect
 	slices.SortFunc(out.Drift, DriftItem.compare)
 	slices.SortFunc(out.Unfinished, DriftItem.compare)
 	out.Unreachable = slices.Sorted(maps.Keys(unreachable))
+	slices.Sort(out.State.Unasked)
 	if len(guards) > 0 {
 		slices.Sort(guards)
 		out.warn(fmt.Sprintf("Nodes have put guarded changes back: %d", len(guards)),

@@ -27,9 +27,9 @@ func (e *Engine) Destroy(ctx context.Context, siteName string, prior Prior, how 
 		return out
 	}
 	if out = e.handOver(ctx, Delete, &prior, site.Site{Name: siteName}, how, &Planned{}); out.Status != "" {
-		applied := out.State.Applied
+		left := out.State
 		out.State = prior.State // with what does not travel
-		out.State.Applied = applied
+		out.State.Applied, out.State.Unasked = left.Applied, left.Unasked
 	}
 	return out
 }
@@ -49,8 +49,9 @@ func (e *Engine) destroy(ctx context.Context, siteName string, prior Prior, how 
 	}
 	executor := e.Executor()
 	nodes = Reach(nodes, how.Connection)
+	silent := prior.State.Silent(prior.Unreachable)
 	for i, n := range nodes { // one that did not answer is tried again, no longer than by default
-		if slices.Contains(prior.Unreachable, n.Name) {
+		if slices.Contains(silent, n.Name) {
 			nodes[i].Connection.ConnectTimeout = min(n.Connection.ConnectTimeout, transport.DefaultConnectTimeout)
 		}
 	}
@@ -77,7 +78,7 @@ func (e *Engine) destroy(ctx context.Context, siteName string, prior Prior, how 
 		out.warn("Not everything could be brought back", "%s", strings.Join(report.Warnings, "\n"))
 	}
 	out.Report, out.State, out.Status = report.String(), prior.State, Destroyed
-	out.State.Applied = maps.Clone(prior.State.Applied)
+	out.State.Applied, out.State.Unasked = maps.Clone(prior.State.Applied), nil // those in Unreachable were asked
 	for _, node := range slices.Sorted(maps.Keys(report.Nodes)) {
 		switch report.Nodes[node].Status {
 		case rollout.NotTornDown:
@@ -86,9 +87,9 @@ func (e *Engine) destroy(ctx context.Context, siteName string, prior Prior, how 
 			delete(out.State.Applied, node)
 		case rollout.Unreachable:
 			out.Unreachable = append(out.Unreachable, node)
-			// It answered the last check or run; those that are given up are in no check.
+			// It answered the last check or run, or nobody asked it there; those that are given up are in no check.
 			isGiven := slices.ContainsFunc(given, func(n site.Node) bool { return n.Name == node })
-			if !isGiven && !slices.Contains(prior.Unreachable, node) {
+			if !isGiven && !slices.Contains(silent, node) {
 				out.Lost, out.Status = append(out.Lost, node), Failed
 			}
 		}
@@ -109,7 +110,8 @@ func (o Outcome) TornDown() (m Messages) {
 	case o.Status != Destroyed:
 		var answered string
 		if len(o.Lost) > 0 {
-			answered = fmt.Sprintf("\nNodes that the state does not list as unreachable do not answer: %s. Bring them back; "+
+			answered = fmt.Sprintf("\nNodes that the state does not list as unreachable, or that nobody could ask before, do not "+
+				"answer: %s. Bring them back; "+
 				"those that are gone for good are forgotten by the next destroy, when they do not answer then either.",
 				strings.Join(FirstLines(o.Lost), ", "))
 		}

@@ -101,6 +101,9 @@ func (a *application) conclude(out *Outcome, report rollout.Report) {
 		}
 		if n.Attempted && !n.Reachable || !n.Attempted && a.prior != nil && slices.Contains(a.prior.Unreachable, node) {
 			out.Unreachable = append(out.Unreachable, node)
+			if n.Attempted && rollout.Unasked(n.Error) || !n.Attempted && slices.Contains(a.past.Unasked, node) {
+				state.Unasked = append(state.Unasked, node)
+			}
 		}
 		ledger := n.Applied(a.past.Applied[node])
 		if a.how.CheckAll && n.Stage != strategy.Deployed {

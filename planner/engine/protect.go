@@ -44,18 +44,18 @@ func (p Protect) Check(losses planner.Losses, atMost bool) (m Messages) {
 
 // CheckOther warns of what a plan takes away that gives the site another name, which is destroyed and made anew, and
 // refuses it likewise.
-func (p Protect) CheckOther(past State, silent []string) Messages {
-	m := p.CheckDestroy(past, silent)
+func (p Protect) CheckOther(past State, unreachable []string) Messages {
+	m := p.CheckDestroy(past, unreachable)
 	if p.Known && !p.Retain {
 		m.errs(p.Protection.Check(planner.Destroyed(past.Applied)))
 	}
 	return m
 }
 
-// CheckDestroy warns of what destroying a whole deployment undoes, or refuses it. silent are the nodes that did not
-// answer.
-func (p Protect) CheckDestroy(past State, silent []string) Messages {
-	m, losses := p.Refusal(), destroyed(past, silent)
+// CheckDestroy warns of what destroying a whole deployment undoes, or refuses it. unreachable are the nodes that did
+// not answer, or that nobody could ask.
+func (p Protect) CheckDestroy(past State, unreachable []string) Messages {
+	m, losses := p.Refusal(), destroyed(past, unreachable)
 	if !losses.Empty() && !p.Retain {
 		m.warn("Destroying the deployment "+losses.Undone(), "%s", byNode(losses))
 	}
@@ -98,14 +98,14 @@ const (
 
 // CheckReplacement says what a replacement of the whole deployment does that the provider did not ask for, or refuses
 // it. creation are the steps of the creation that Terraform does not print.
-func (p Protect) CheckReplacement(past State, silent []string, creation func() string) (m Messages) {
+func (p Protect) CheckReplacement(past State, unreachable []string, creation func() string) (m Messages) {
 	if p.Active != "" {
 		m.fail(activeBefore, "While run %s is active, the deployment is not replaced. "+endActive+" Then plan the replacement "+
 			"again, with a refresh. An apply without it waits for the run when that was started with the same configuration.",
 			p.Active)
 		return m
 	}
-	losses := destroyed(past, silent)
+	losses := destroyed(past, unreachable)
 	if losses.Empty() || p.Retain {
 		return nil
 	}
@@ -123,9 +123,9 @@ func (p Protect) CheckReplacement(past State, silent []string, creation func() s
 	return m
 }
 
-func destroyed(past State, silent []string) planner.Losses {
+func destroyed(past State, unreachable []string) planner.Losses {
 	losses := planner.Destroyed(past.Applied)
-	losses.Silent = silent
+	losses.Silent = past.Silent(unreachable)
 	return losses
 }
 

@@ -36,6 +36,15 @@ type State struct {
 	Given map[string]site.Node `json:"given,omitempty"`
 	// Unsure are nodes that left and may be nodes of the site at their new addresses: name -> node.
 	Unsure map[string]string `json:"unsure,omitempty"`
+	// Unasked are those of the unreachable nodes that nobody could ask, sorted: a destroy that they do not answer
+	// forgets none of them.
+	Unasked []string `json:"unasked,omitempty"`
+}
+
+// Silent returns those of the unreachable nodes that were asked: a destroy forgets them when they do not answer it
+// either.
+func (s State) Silent(unreachable []string) []string {
+	return slices.DeleteFunc(slices.Clone(unreachable), func(node string) bool { return slices.Contains(s.Unasked, node) })
 }
 
 // fields are those of a State, without its methods.

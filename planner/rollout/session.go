@@ -415,10 +415,10 @@ func unreachable(err error) bool {
 }
 
 // silent reports whether a session failed because the node was asked and did not answer.
-func silent(err error) bool { return unreachable(err) && !unasked(err) }
+func silent(err error) bool { return unreachable(err) && !Unasked(err) }
 
-// unasked reports whether a session failed because nobody was there who asks the node.
-func unasked(err error) bool {
+// Unasked reports whether a session failed because nobody was there who asks the node.
+func Unasked(err error) bool {
 	var failed *transport.Error
 	return errors.As(err, &failed) && failed.Unasked
 }

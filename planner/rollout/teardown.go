@@ -120,7 +120,7 @@ func (d *driver) tearDownNode(ctx context.Context, s session) *sessionEnd {
 func notTornDown(err error, failures []Failure) string {
 	var failed *transport.Error
 	text := reason(err, failures)
-	if unasked(err) {
+	if Unasked(err) {
 		return "it is not forgotten, because no worker is known to have tried to reach it: " + text
 	}
 	if errors.As(err, &failed) &&

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,8 +130,9 @@ func TestRefreshWithZonesWithoutAWorker(t *testing.T) {
 	if len(found.Drift) != 1 || found.Drift[0].Node != "z" {
 		t.Errorf("the drift is %v, want that of the node whose zone has a worker; %v", found.Drift, found.Messages)
 	}
-	if len(found.Unreachable) != len(nodes)-1 {
-		t.Errorf("unreachable are %v, want the nodes of all zones without a worker", found.Unreachable)
+	if len(found.Unreachable) != len(nodes)-1 || !slices.Equal(found.State.Unasked, found.Unreachable) {
+		t.Errorf("unreachable are %v, of which nobody asked %v, want the nodes of all zones without a worker in both",
+			found.Unreachable, found.State.Unasked)
 	}
 	said := fmt.Sprint(found.Messages)
 	for i := range 6 {
