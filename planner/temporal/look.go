@@ -41,8 +41,7 @@ func (e *Remote) look(ctx context.Context, in convergeInput, r convergeRequest) 
 	if in.Site == engine.NoSite {
 		in.Look = text
 	} else {
-		// Who looks has just used the journal, or failed for it: each node would wait for one that is away.
-		if store, err = e.store(ctx, in.Site, once); err == nil {
+		if store, err = e.store(ctx, in.Site, e.once); err == nil {
 			err = patiently(ctx, func() error {
 				return store.Ask(ctx, in.Batch, journal.Blob{Zone: in.Zone, Content: text})
 			})
@@ -68,6 +67,19 @@ func (e *Remote) look(ctx context.Context, in convergeInput, r convergeRequest) 
 		e.silent[in.Zone] = a
 	}
 	return a
+}
+
+// once opens the journal for a look, and not again where that failed: who looks has just used it, or failed for it, and
+// the nodes would wait one after the other. The lock of e is held.
+func (e *Remote) once(ctx context.Context, open func() error) error {
+	if e.away != nil {
+		return e.away
+	}
+	err := open()
+	if ctx.Err() == nil { // else it was given up, which says nothing about the journal
+		e.away = err
+	}
+	return err
 }
 
 // seen has a worker look and returns its convergeResult. When ctx ends, the worker gives the session up with a result.

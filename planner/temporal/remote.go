@@ -59,9 +59,6 @@ func patiently(ctx context.Context, try func() error) error {
 	}
 }
 
-// once makes a call on the journal that is not repeated.
-func once(_ context.Context, try func() error) error { return try() }
-
 // convergeRequest is what a worker of a zone does, encrypted in the journal.
 type convergeRequest struct {
 	Build    string    // version of slipway that asks
@@ -86,6 +83,7 @@ type Remote struct {
 	stores map[string]*journal.Store // by site
 	lanes  map[laneKey]*lane
 	silent map[string]answer // by zone: of a look that no worker took
+	away   error             // why a look could not use the journal: later ones do not wait for it
 	builds map[buildIn]bool  // of workers, other than that of this process, that ran sessions of the run
 }
 
