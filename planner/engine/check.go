@@ -328,6 +328,7 @@ func (e *Engine) survey(ctx context.Context, s site.Site, items map[string][]con
 		_, corrected := how.Corrected[n.Name]
 		switch {
 		case !corrected:
+		case rollout.Unasked(survey.Error) && now[i].Zone == n.Zone: // nobody is there who asks
 		case moved && !past.reached(n.Name):
 			found[n.Name] = rollout.NodeSurvey{Reachable: survey.Reachable, Error: survey.Error}
 		case survey.Error != nil, moved && !survey.Identity.Same(past.Machines[n.Name]):

@@ -81,3 +81,21 @@ func TestNodesThatNobodyAskedAreNotForgotten(t *testing.T) {
 		})
 	}
 }
+
+// A node that nobody could ask is not looked at again through its former connection: nobody is there who asks then.
+func TestNodesThatNobodyAskedAreLookedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := site.Site{Name: "s", Nodes: []site.Node{{Name: "a", Address: "192.0.2.1"}}}
+	corrected := map[string]site.Node{"a": {Name: "a", Address: "192.0.2.1", Connection: site.Connection{User: "other"}}}
+	for unasked, want := range map[bool]int{true: 1, false: 2} {
+		looks := 0
+		e := &engine.Engine{Journals: journal.Location{Path: t.TempDir()}, Now: time.Now, Executor: func() rollout.Executor {
+			looks++
+			return away{unasked}
+		}}
+		e.Check(t.Context(), engine.State{}, s, engine.Inspection{Corrected: corrected})
+		if looks != want {
+			t.Errorf("unasked %t: %d looks, want %d", unasked, looks, want)
+		}
+	}
+}
