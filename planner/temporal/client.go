@@ -79,8 +79,7 @@ func (s Settings) Check(zones ...string) error {
 	case s.TLS != nil && (s.TLS.CertFile == "") != (s.TLS.KeyFile == ""):
 		return s.wrong("tls.cert_file", "goes with %s; give both, or neither", s.Named("tls.key_file"))
 	case s.Keys == nil && len(zones) > 0:
-		return s.wrong("encryption_key", "is needed, and not set: set it to what %s where SLIPWAY_KEY is the key of the provider",
-			printed(zones))
+		return s.wrong("encryption_key", "is needed, and not set: set it to what %s", printed(zones))
 	case s.Keys == nil:
 		return s.wrong("encryption_key", "is needed, and not set. Set encryption_key of the provider, or SLIPWAY_KEY where "+
 			"Terraform runs, and SLIPWAY_KEY where workers and the companion run, to one key. Where there is none yet, "+
@@ -89,16 +88,17 @@ func (s Settings) Check(zones ...string) error {
 	return nil
 }
 
-// printed says which commands print the keys of zones.
+// printed says which commands print the keys of zones, and where.
 func printed(zones []string) string {
 	commands := make([]string, len(zones))
 	for i, zone := range zones {
 		commands[i] = "`terraform-provider-slipway key --zone " + cmp.Or(zone, `""`) + "`"
 	}
+	const where = " where SLIPWAY_KEY is the key of the provider"
 	if len(zones) == 1 {
-		return commands[0] + " prints"
+		return commands[0] + " prints" + where
 	}
-	return strings.Join(commands, " and ") + " print"
+	return strings.Join(commands, " and ") + " print" + where
 }
 
 // queue returns the name of a task queue.

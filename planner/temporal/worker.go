@@ -41,8 +41,7 @@ func (w *Worker) checkKeys() error {
 	}
 	for _, zone := range w.Zones {
 		if len(w.Settings.Keys.IDs(zone)) == 0 {
-			return w.Settings.wrong("encryption_key", "has no key of the zone %q; give what %s where the key of the provider is", zone,
-				printed([]string{zone}))
+			return w.Settings.wrong("encryption_key", "has no key of the zone %q; give what %s", zone, printed([]string{zone}))
 		}
 	}
 	return nil

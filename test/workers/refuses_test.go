@@ -81,7 +81,7 @@ func TestWorkerRefuses(t *testing.T) {
 		{[]string{"--control", "--zone", "rack2"}, variable("SLIPWAY_KEY", ""), 2, "is needed, and not set. Set encryption_key of the provider"},
 		{nil, variable("SLIPWAY_KEY", "short"), 2, "worker: SLIPWAY_KEY: key 1 of 1: must be 32 bytes in base64"},
 		{[]string{"--zone", "rack1"}, c.ofZone("rack2"), 1, `worker: SLIPWAY_KEY: has no key of the zone "rack1"; give what ` +
-			"`terraform-provider-slipway key --zone rack1` prints"},
+			"`terraform-provider-slipway key --zone rack1` prints where SLIPWAY_KEY is the key of the provider"},
 		{[]string{"--zone", ""}, c.ofZone("rack2"), 1, `worker: SLIPWAY_KEY: has no key of the zone ""; give what ` +
 			"`terraform-provider-slipway key --zone \"\"` prints"},
 		{[]string{"--control"}, c.ofZone("rack2"), 1, "worker: SLIPWAY_KEY: has keys of zones alone"},
