@@ -135,6 +135,7 @@ type savedTransport struct {
 	Node    string
 	Message string
 	Early   bool `json:",omitempty"`
+	Unasked bool `json:",omitempty"`
 }
 
 // SaveError returns an error as JSON; nil for none.
@@ -145,7 +146,7 @@ func SaveError(err error) *SavedError {
 	out := &SavedError{SavedError: *run.SaveError(err)}
 	var t *transport.Error
 	if !errors.As(err, &out.Session) && errors.As(err, &t) {
-		out.Transport = &savedTransport{t.Kind, t.Node, t.Message.String(), t.Early}
+		out.Transport = &savedTransport{t.Kind, t.Node, t.Message.String(), t.Early, t.Unasked}
 	}
 	return out
 }
@@ -167,7 +168,8 @@ func (e *SavedError) Unwrap() (errs []error) {
 		errs = append(errs, e.Session)
 	}
 	if t := e.Transport; t != nil {
-		errs = append(errs, &transport.Error{Kind: t.Kind, Node: t.Node, Message: resource.Text(t.Message), Early: t.Early})
+		errs = append(errs, &transport.Error{Kind: t.Kind, Node: t.Node, Message: resource.Text(t.Message), Early: t.Early,
+			Unasked: t.Unasked})
 	}
 	return errs
 }
