@@ -324,15 +324,16 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestGuide holds the documents that the guide shows to what it says of them.
+// TestGuide holds the first two documents that the guide shows to what it says of them; those that follow are run by
+// the tests of the guides.
 func TestGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../templates/guides/companion.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := strings.Split(string(guide), "```yaml\n")
-	if len(blocks) != 3 {
-		t.Fatalf("%d documents in the guide, want 2", len(blocks)-1)
+	if len(blocks) < 3 {
+		t.Fatalf("%d documents in the guide, want a site and outcomes first", len(blocks)-1)
 	}
 	for i := range blocks {
 		blocks[i], _, _ = strings.Cut(blocks[i], "```")
