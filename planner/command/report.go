@@ -120,7 +120,8 @@ func (a *account) unstarted(events []journal.Recorded) (out []*journal.NodeHisto
 		for node := range e.PlannedTasks() {
 			if !known[node] {
 				known[node] = true
-				out = append(out, &journal.NodeHistory{Node: node, Group: e.Group, Stage: string(strategy.NotStarted), Message: why})
+				out = append(out, &journal.NodeHistory{Node: node, Group: e.Group, Stage: string(strategy.NotStarted),
+					Message: why})
 			}
 		}
 	}

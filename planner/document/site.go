@@ -75,8 +75,8 @@ type Site struct {
 // or what `terraform show -json` prints of a plan file or a state. A YAML document is
 //
 //   - a site document, with keys named as the attributes of the resources: site, nodes, groups, services, overrides,
-//     plugins, failure_budget, freeze, limit, approval, approved_batches, secrets_version; and catalog, which has the keys
-//     of a catalog document;
+//     plugins, failure_budget, freeze, limit, approval, approved_batches, secrets_version; and catalog, which has the
+//     keys of a catalog document;
 //   - a catalog document (see [ParseCatalog]);
 //   - an Airship DeploymentStrategy document, which brings groups (see [ParseStrategy]);
 //   - a document that declares another schema, which is passed over.

@@ -13,7 +13,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// Secrets are what a deployment's secrets_wo has, or a file of the companion. They are resolved when a manifest is sent, and are nowhere else.
+// Secrets are what a deployment's secrets_wo has, or a file of the companion. They are resolved when a manifest is
+// sent, and are nowhere else.
 type Secrets struct {
 	Version string
 	Known   bool // false at refresh and destroy: Terraform does not give them
