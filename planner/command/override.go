@@ -208,10 +208,11 @@ const (
 	awaited = "(known during the run)" // replaces a value that a callback of the run returns, or that is made from facts
 )
 
-// shown returns the parameters of a resource without the values of sensitive ones.
+// shown returns the parameters of a resource without the values of sensitive ones, and with secrets by their names.
 func shown(schema resource.Schema, t task.Task, secret bool) map[string]any {
 	out := make(map[string]any, len(t.Resource.Parameters)+len(t.Pending))
-	maps.Copy(out, t.Resource.Parameters)
+	byName := func(_, _, text string) string { return resource.ShowSecrets(text) }
+	maps.Copy(out, t.Resource.Parameters.ReplaceSecrets(byName))
 	for _, name := range t.Pending {
 		out[name] = awaited
 	}

@@ -70,6 +70,18 @@ func TestSecretsOfDocuments(t *testing.T) {
 	s.gone("a")
 }
 
+// override shows a reference to a secret as a template has it.
+func TestOverrideShowsSecretsByName(t *testing.T) {
+	s := newSandbox(t, "a")
+	site := s.secretive("secrets_version: 1")
+	for _, format := range []string{"table", "json"} {
+		out, errOut, status := answer(t, "", "override", site, "--output", format)
+		if status != 0 || !strings.Contains(out, "${secrets.pw}") || !strings.Contains(out, "${secrets.other}") || strings.Contains(out, "⟦") {
+			t.Errorf("status %d, %s%s", status, out, errOut)
+		}
+	}
+}
+
 // What is wrong with secrets is said before any node is touched, and without their contents.
 func TestSecretsOfDocumentsWrongly(t *testing.T) {
 	s := newSandbox(t, "a")
