@@ -89,10 +89,7 @@ func (x *session) validate(j *operation) error {
 		return errors.New(strings.Join(texts, "; "))
 	}
 	j.Resource = declared.Normalize(j.Resource)
-	named := j.Resource
-	if j.named != nil {
-		named = *j.named // what identifies it has no secret
-	}
+	named := j.written() // what identifies it has no secret
 	if j.Digest == "" {
 		j.Digest = resource.Digest(named)
 	}
@@ -165,22 +162,56 @@ const (
 	mostDifferences = 64
 )
 
-// secret reports whether a parameter is never shown.
-func (j *operation) secret(name string) bool {
-	return j.typ != nil && slices.ContainsFunc(j.typ.Schema().Parameters, func(p resource.Parameter) bool {
-		return p.Name == name && (p.Sensitive || j.Sensitive())
-	})
+// written returns the resource with references in place of the contents of secrets.
+func (j *operation) written() resource.Resource {
+	if j.named != nil {
+		return *j.named
+	}
+	return j.Resource
+}
+
+// parameters returns the parameters of the item's type, none when that is not known.
+func (j *operation) parameters() []resource.Parameter {
+	if j.typ == nil {
+		return nil
+	}
+	return j.typ.Schema().Parameters
+}
+
+// secret reports whether a parameter is never shown: one of a sensitive resource, and one that has a secret.
+func (j *operation) secret(p resource.Parameter) bool {
+	r := j.written()
+	return p.Sensitive || r.Sensitive() || r.Parameters.HasSecret(p.Name)
+}
+
+// public reports whether the values of a parameter are a few that anyone can read in the documentation, or numbers.
+func public(p resource.Parameter) bool {
+	return len(p.Values) > 0 || p.Kind == resource.Bool || p.Kind == resource.Integer
+}
+
+// shows reports whether a result may have the values of a difference. Beside a secret these are values of parameters
+// that are given without one: others, such as the content of what is given in base64, may be made from it.
+func (j *operation) shows(difference string) bool {
+	if difference == refreshParameter || difference == types.BootParameter {
+		return true
+	}
+	if j.covers || j.written().Sensitive() {
+		return false
+	}
+	for _, p := range j.parameters() {
+		if p.Name == difference {
+			return !j.secret(p) && (j.named == nil || public(p) || j.Parameters.Has(p.Name))
+		}
+	}
+	return j.named == nil
 }
 
 // secrets returns the texts that must not be shown, the longest first, so that no part of one stays because another was
 // in it.
 func (j *operation) secrets() (values []string) {
-	if j.typ == nil {
-		return nil
-	}
-	for _, p := range j.typ.Schema().Parameters {
-		if !p.Sensitive && !j.Sensitive() || len(p.Values) > 0 || p.Kind == resource.Bool || p.Kind == resource.Integer {
-			continue // also one of a few words that anyone can read in the documentation
+	for _, p := range j.parameters() {
+		if !j.secret(p) || public(p) {
+			continue
 		}
 		values = append(values, j.Parameters.Strings(p.Name)...)
 		for _, c := range j.Parameters.Commands(p.Name) {
@@ -223,11 +254,10 @@ func (j *operation) redact(r *Result) {
 	if j.Sensitive() {
 		r.Output, r.Diff = "", ""
 	}
-	hidden := j.Sensitive() || j.covers
 	r.Differences = slices.Clone(r.Differences)
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		if j.secret(d.Parameter) || hidden && d.Parameter != refreshParameter && d.Parameter != types.BootParameter {
+		if !j.shows(d.Parameter) {
 			d.Is, d.Should = types.Hidden, types.Hidden
 		}
 		d.Is, d.Should = clean(d.Is, differenceLimit), clean(d.Should, differenceLimit)

@@ -50,9 +50,9 @@ func (x *session) secretMACs(j *operation) (macs map[string]string, err error) {
 	return macs, err
 }
 
-// coversSecret reports whether what an item differs from may be secret, because of what the ledger says of its object:
-// what is wanted in its place may be plain. A resource of another title may have put it there, or one of the same file
-// that is about to leave it.
+// coversSecret reports whether all that an item differs from may be secret, because of what the ledger says of its
+// object: what is wanted in its place may be plain. A resource of another title may have put it there, or one of the
+// same file that is about to leave it. An item that is applied in its form has its secrets where that form has them.
 func (x *session) coversSecret(j *operation) bool {
 	is := x.resolved(object{j.Type, j.object})
 	file := ""
@@ -60,7 +60,7 @@ func (x *session) coversSecret(j *operation) bool {
 		file = x.sys.ResolveLinks(at, true)
 	}
 	return slices.ContainsFunc(x.ledger.Entries, func(e *ledger.Entry) bool {
-		if !e.Secret() {
+		if !e.Secret() || e.ID == j.id && e.Digest == j.Digest {
 			return false
 		}
 		if e.ID == j.id || e.Type == j.Type && e.Object != "" && x.resolved(object{e.Type, e.Object}) == is {

@@ -109,6 +109,11 @@ func (j *operation) wants() map[string]string {
 	}
 	out := make(map[string]string, len(r.Parameters))
 	secrets := j.secrets()
+	hidden := func(name string) bool {
+		return j.named != nil || slices.ContainsFunc(j.parameters(), func(p resource.Parameter) bool {
+			return p.Name == name && j.secret(p)
+		})
+	}
 	for name, value := range r.Parameters {
 		if name == resource.SourceFile {
 			continue // of one controller
@@ -117,7 +122,7 @@ func (j *operation) wants() map[string]string {
 		plain := fmt.Sprint(value) + text
 		repeats := slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(plain, secret) })
 		switch {
-		case name != resource.Sensitive && (j.named != nil || j.secret(name)) || repeats:
+		case name != resource.Sensitive && hidden(name) || repeats:
 			text = types.Hidden
 		case len(text) > wantLimit:
 			if plain, ok := value.(string); ok {

@@ -50,6 +50,9 @@ func secretIn(value any) bool {
 	return false
 }
 
+// HasSecret reports whether a text of a parameter refers to a secret.
+func (p Parameters) HasSecret(name string) bool { return secretIn(p[name]) }
+
 // Secrets returns the secrets that the parameters refer to, as `name@version`, as `name` while the version is not
 // known, sorted, each once.
 func (p Parameters) Secrets() []string {

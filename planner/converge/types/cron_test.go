@@ -43,7 +43,7 @@ func TestCron(t *testing.T) {
 		},
 		{"other command, hidden", rootTab + job, resource.Parameters{
 			"command": "tidy --password=x", "minute": "*/5", "hour": "1,2", "month": int64(1), "weekday": "1-5", "environment": "PATH=/bin", "sensitive": true,
-		}, []Difference{{"command", "(sensitive)", "(sensitive)"}}, rootTab + strings.Replace(job, "--all", "--password=x", 1)},
+		}, []Difference{{"command", "tidy --all", "tidy --password=x"}}, rootTab + strings.Replace(job, "--all", "--password=x", 1)},
 		{"as it should be", rootTab + job, resource.Parameters{"command": "tidy --all", "minute": "*/5", "hour": "1,2", "month": int64(1), "weekday": "1-5", "environment": "PATH=/bin"}, nil, rootTab + job},
 		{"absent", job + rootTab, resource.Parameters{"ensure": "absent"}, []Difference{{"ensure", "present", "absent"}}, rootTab},
 		{"marker without a job", "# slipway: tidy\n\n" + rootTab, resource.Parameters{"command": "x", "special": "reboot"}, []Difference{

@@ -27,7 +27,7 @@ func orEmpty(value string) string {
 	return value
 }
 
-// comparison collects the differences of one resource, without the values of a sensitive one.
+// comparison collects the differences of one resource. The session hides what of them is secret.
 type comparison struct {
 	resource resource.Resource
 	found    []Difference
@@ -35,13 +35,9 @@ type comparison struct {
 
 // text notes a parameter whose value is not as it should be.
 func (c *comparison) text(parameter, is, should string) {
-	if is == should {
-		return
+	if is != should {
+		c.found = append(c.found, Difference{parameter, shorten(is), shorten(should)})
 	}
-	if c.resource.Sensitive() {
-		is, should = Hidden, Hidden
-	}
-	c.found = append(c.found, Difference{parameter, shorten(is), shorten(should)})
 }
 
 // state notes an `ensure` that is not as it should be. States are never secret.
@@ -81,8 +77,8 @@ func shorten(text string) string {
 	return string([]rune(text)[:shownLimit-1]) + "…"
 }
 
-// Difference is one parameter that is not as desired. Is and Should are short and fit for a plan: contents are
-// shown as digests and secrets not at all.
+// Difference is one parameter that is not as desired. Is and Should are short: contents are shown as digests. A type
+// that gives them the name of their parameter leaves it to the session to hide secrets.
 type Difference struct {
 	Parameter string `json:"parameter"`
 	Is        string `json:"is"`

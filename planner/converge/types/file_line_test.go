@@ -42,7 +42,7 @@ func TestFileLine(t *testing.T) {
 		{"absent", "a\nb\na\n", resource.Parameters{"ensure": "absent", "line": "a"}, []Difference{{"ensure", "present", "absent"}}, "b\n"},
 		{"is absent", file, resource.Parameters{"ensure": "absent", "line": "x"}, nil, file},
 		{"what matches is absent", file, resource.Parameters{"ensure": "absent", "match": "^#Port", "match_for_absence": true}, []Difference{{"ensure", "present", "absent"}}, "# head\nHost a\n"},
-		{"sensitive", "key hunter2\n", resource.Parameters{"line": "key new", "match": "^key ", "sensitive": true}, []Difference{{"line", "(sensitive)", "(sensitive)"}}, "key new\n"},
+		{"sensitive", "key hunter2\n", resource.Parameters{"line": "key new", "match": "^key ", "sensitive": true}, []Difference{{"line", "key hunter2", "key new"}}, "key new\n"},
 		{"text that is not UTF-8", "a\xff\n", resource.Parameters{"line": "b", "match": "^a"}, []Difference{{"line", "a\xff", "b"}}, "b\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -80,6 +80,9 @@ func (t filesType) Check(ctx context.Context, s *Session, r resource.Resource) (
 			return nil, err
 		}
 		for _, d := range found {
+			if f.Sensitive() && d.Parameter == "content" { // which the resource itself may not be
+				d.Is, d.Should = Hidden, Hidden
+			}
 			if i > 0 {
 				d.Parameter = f.Title + ": " + d.Parameter
 			}

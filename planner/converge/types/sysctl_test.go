@@ -55,7 +55,7 @@ func TestSysctl(t *testing.T) {
 		{"another value at boot", "net.ipv4.ip_forward", map[string]string{forward: "1\n", "etc/sysctl.d/99-zz-slipway-net.ipv4.ip_forward.conf": "# mine\n"}, resource.Parameters{"value": "1"},
 			[]Difference{{"persist", "another value at boot", "this value at boot"}}, map[string]string{forward: "1\n"}, "net.ipv4.ip_forward = 1\n"},
 		{"sensitive", "net.ipv4.ip_forward", map[string]string{forward: "4711\n"}, resource.Parameters{"value": "1", "sensitive": true},
-			[]Difference{{"value", "(sensitive)", "(sensitive)"}, {"persist", "false", "true"}}, map[string]string{forward: "1\n"}, "net.ipv4.ip_forward = 1\n"},
+			[]Difference{{"value", "4711", "1"}, {"persist", "false", "true"}}, map[string]string{forward: "1\n"}, "net.ipv4.ip_forward = 1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := kernelParameters(t, tt.files)
