@@ -111,16 +111,20 @@ func (j *operation) finish(status Status) {
 }
 
 func (j *operation) fail(err error) {
-	j.result.Message = err.Error()
-	if j.undone != "" {
-		j.result.Message += fmt.Sprintf("; what it looked after before, %s, was undone first", j.undone)
-	}
-	j.finish(Failed)
+	j.end(Failed, err.Error())
 }
 
 func (j *operation) skip(why string) {
+	j.end(Skipped, why)
+}
+
+// end makes an outcome final that leaves the item not applied.
+func (j *operation) end(status Status, why string) {
 	j.result.Message = why
-	j.finish(Skipped)
+	if j.undone != "" {
+		j.result.Message += fmt.Sprintf("; what it looked after before, %s, was undone first", j.undone)
+	}
+	j.finish(status)
 }
 
 // start makes an operation the one at work.

@@ -46,7 +46,6 @@ func (x *session) undoFormer(ctx context.Context, j *operation) error {
 	if err := x.protect(ctx, j); err != nil {
 		return err
 	}
-	describe := func(name, aim string) string { return strings.TrimSpace(name + " " + aim) }
 	is := describe(leave[0].Object, leave[0].Aim)
 	for _, e := range leave {
 		if !j.followed && x.beside(j, e) {
@@ -56,13 +55,16 @@ func (x *session) undoFormer(ctx context.Context, j *operation) error {
 			continue
 		}
 		if err := x.undo(ctx, j, e); err != nil {
-			return fmt.Errorf("undo it as it was before: %w", err)
+			return fmt.Errorf("%s, which it looked after before: %w", describe(e.Object, e.Aim), err)
 		}
 		j.undone = describe(e.Object, e.Aim)
 	}
 	j.moved = []types.Difference{{Parameter: "object", Is: is, Should: describe(j.object, j.aim)}}
 	return nil
 }
+
+// describe names an object, with its aim where it has one.
+func describe(name, aim string) string { return strings.TrimSpace(name + " " + aim) }
 
 // beside reports whether what an entry is about can stay until the item is applied.
 func (x *session) beside(j *operation, e *ledger.Entry) bool {
@@ -110,7 +112,7 @@ func (x *session) undoFormers(ctx context.Context, j *operation) error {
 			return err
 		}
 		if err := x.undo(ctx, j, e); err != nil {
-			return fmt.Errorf("undo it as it was before: %w", err)
+			return fmt.Errorf("%s, which it looked after before: %w", describe(e.Object, e.Aim), err)
 		}
 	}
 	return nil

@@ -164,3 +164,22 @@ func TestACloneThatMovesAndFails(t *testing.T) {
 		t.Error("the clone is left")
 	}
 }
+
+// TestTheErrorOfAFormerObjectNamesIt: one that cannot be undone is named, once, and stays with its resource.
+func TestTheErrorOfAFormerObjectNamesIt(t *testing.T) {
+	var arguments []string
+	b := secretNode(t, &arguments)
+	inner := b.Commands
+	b.Commands = func(ctx context.Context, c system.Command) (system.Output, error) {
+		if c.Argv[0] == "userdel" {
+			return system.Output{Status: 8, Combined: "userdel: user one is currently used by process 4\n"}, nil
+		}
+		return inner(ctx, c)
+	}
+	b.wantAll("first", Changed, b.apply(item("user[u]", "name", "one")))
+	r := b.apply(item("user[u]", "name", "two"))[0]
+	want := `one, which it looked after before: undo: user "one": userdel ended with status 8: userdel: user one is currently used by process 4`
+	if r.Status != Failed || r.Message != want {
+		t.Errorf("%s: %s", r.Status, r.Message)
+	}
+}

@@ -148,3 +148,17 @@ func TestSettingsOfOneFileThatMove(t *testing.T) {
 
 // uid returns user and group of the tests, as in /etc/passwd.
 func uid() string { return strconv.Itoa(os.Geteuid()) + ":" + strconv.Itoa(os.Getegid()) }
+
+// TestASkippedResourceSaysThatItsFormerObjectWasUndone: it leaves the object to another resource before anything else,
+// and is skipped then.
+func TestASkippedResourceSaysThatItsFormerObjectWasUndone(t *testing.T) {
+	b := newBench(t)
+	b.apply(item("file[c]", "path", "/old", "content", "x"))
+	moved := item("file[c]", "path", "/new", "content", "x")
+	moved.Requires = []resource.ID{"file[x]"}
+	rs := b.apply(item("file[x]", "path", "/missing/x", "content", "x"), moved, item("file[d]", "path", "/old", "content", "d"))
+	want := "not begun: file[x], which it requires, failed or was skipped; fix that first; what it looked after before, /old, was undone first"
+	if got := rs[1]; got.Status != Skipped || got.Message != want {
+		t.Errorf("%s: %s", got.Status, got.Message)
+	}
+}

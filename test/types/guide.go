@@ -93,7 +93,8 @@ A resource that keeps its title and gets another object, such as another ` + "`"
 A ` + "`" + `file` + "`" + `, ` + "`" + `archive` + "`" + `, ` + "`" + `vcsrepo` + "`" + `, ` + "`" + `ssh_authorized_key` + "`" + `, ` + "`" + `cron` + "`" + `, ` + "`" + `ini_setting` + "`" + ` or ` + "`" + `file_line` + "`" + ` has the new one first. Where that fails, the former one stays, the ledger
 has both, and the next apply completes it, or keeps the former one where the configuration returned to it. The former one is undone first where both cannot be there
 at once (a part of the same file, a path below the other, an archive that is kept under one path), where another resource gets it in the same apply, and for all
-other types.
+other types, whose objects exclude each other: two packages may conflict, two users may have one uid, two services one port. To keep the former one until the new
+one works, give the new one another title, and take the former one out in a later apply.
 
 What is in a directory that gets another ` + "`" + `path` + "`" + `, such as the files of a ` + "`" + `source_dir` + "`" + `, is removed from the former one only when all files that are to be below the
 new path are there: where one fails, the removals are skipped and the former directory stays whole. It is removed first where the former or the new path is below
