@@ -654,3 +654,22 @@ func TestArchiveOfTheController(t *testing.T) {
 		t.Errorf("not as before:\n%s", diff)
 	}
 }
+
+// Whose the files are is said in the archive's own words, also of an archive that is only kept.
+func TestArchiveSaysUser(t *testing.T) {
+	b := nodeOf(t, map[string]string{"/a.tar": tarOf(t, member{name: "x", content: "1"}), "/d/": "", "/etc/passwd": "root:x:0:0::/root:/bin/sh\n"})
+	kept := []any{"source", "/a.tar", "user"}
+	r := b.apply(item("archive[/d/kept.tar]", append(kept, "app")...))[0]
+	if want := `user "app": no such user on the node; make it first, with require`; r.Status != Failed || r.Message != want {
+		t.Errorf("%s: %s", r.Status, r.Message)
+	}
+	mine := item("archive[/d/kept.tar]", append(kept, "root")...)
+	b.wantAll("apply", Changed, b.apply(mine))
+	if err := os.Chown(b.real("/d/kept.tar"), 4711, 0); err != nil {
+		t.Skip("only root may give files to others")
+	}
+	want := []types.Difference{{Parameter: "user", Is: "4711", Should: "root"}}
+	if diff := cmp.Diff(want, b.inMode(Check, mine)[0].Differences); diff != "" {
+		t.Error(diff)
+	}
+}

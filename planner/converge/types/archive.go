@@ -137,7 +137,7 @@ func archiveFile(r resource.Resource) resource.Resource {
 // archiveAttributes returns the owner and group of all that comes from an archive.
 func archiveAttributes(s *Session, r resource.Resource) (system.Attributes, error) {
 	uid, gid := os.Geteuid(), os.Getegid()
-	a, err := wantedAttributes(s, archiveFile(r))
+	a, err := wantedAttributes(s, r)
 	return a.Or(system.Attributes{UID: &uid, GID: &gid}), err
 }
 
@@ -225,13 +225,11 @@ func compareKept(c *comparison, s *Session, version string) error {
 	if err != nil {
 		return err
 	}
-	file := comparison{resource: archiveFile(r)}
-	for _, o := range owners(s) {
-		if err := o.compare(&file, o.of(info)); err != nil {
+	for _, o := range owners(s, r.Type) {
+		if err := o.compare(c, o.of(info)); err != nil {
 			return err
 		}
 	}
-	c.found = append(c.found, file.found...)
 	return nil
 }
 
@@ -339,7 +337,7 @@ func (b *archiveBefore) compareOne(
 	if is := system.ChmodBits(info.Mode); kind != fileLink && is != x.Mode {
 		note("mode", fmt.Sprintf("%04o", is), fmt.Sprintf("%04o", x.Mode), x)
 	}
-	for i, o := range owners(s) {
+	for _, o := range owners(s, "archive") {
 		if id := *o.in(&a); id != nil && *id != o.of(info) {
 			is, err := o.name(o.of(info))
 			if err != nil {
@@ -349,7 +347,7 @@ func (b *archiveBefore) compareOne(
 			if err != nil {
 				return err
 			}
-			note([]string{"user", "group"}[i], is, should, x)
+			note(o.parameter, is, should, x)
 		}
 	}
 	return nil

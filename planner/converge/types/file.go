@@ -115,7 +115,7 @@ func (fileType) Check(ctx context.Context, s *Session, r resource.Resource) ([]D
 		}
 		c.text("mode", fmt.Sprintf("%04o", system.ChmodBits(info.Mode)), fmt.Sprintf("%04o", uint32(mode)))
 	}
-	for _, o := range owners(s) {
+	for _, o := range owners(s, r.Type) {
 		if err := o.compare(&c, o.of(info)); err != nil {
 			return nil, err
 		}
@@ -131,17 +131,22 @@ func errFileOther(at string) error {
 
 // owner is one of the two parameters that say whose a file is.
 type owner struct {
-	parameter, what string // owner, user
+	parameter, what string // owner, user; of an archive both are user
 	lookup          func(name string) (id int, known bool, err error)
 	names           func() (map[int]string, error)
 	of              func(info system.Info) int
 	in              func(a *system.Attributes) **int
 }
 
-func owners(s *Session) []owner {
+// owners returns the owner and the group as a type has them.
+func owners(s *Session, typ string) []owner {
+	user := "owner"
+	if typ == "archive" {
+		user = "user"
+	}
 	return []owner{
 		{
-			"owner", "user", s.LookupUser, func() (map[int]string, error) {
+			user, "user", s.LookupUser, func() (map[int]string, error) {
 				users, err := s.Users()
 				return namesOf(users, func(u system.User) int { return u.UID }), err
 			},
@@ -362,7 +367,7 @@ func clearDirectory(s *Session, at string, r resource.Resource) error {
 // wantedAttributes returns the owner and group that a resource wants.
 func wantedAttributes(s *Session, r resource.Resource) (system.Attributes, error) {
 	var a system.Attributes
-	for _, o := range owners(s) {
+	for _, o := range owners(s, r.Type) {
 		if !r.Parameters.Has(o.parameter) {
 			continue
 		}

@@ -203,7 +203,7 @@ func (b below) differs(
 			found["mode"], todo.Mode = [2]string{fmt.Sprintf("%04o", is), fmt.Sprintf("%04o", uint32(mode))}, &mode
 		}
 	}
-	for _, o := range owners(s) {
+	for _, o := range owners(s, r.Type) {
 		if id := *o.in(&a); id != nil && *id != o.of(b.info) {
 			name, err := o.name(o.of(b.info))
 			if err != nil {

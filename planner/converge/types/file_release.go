@@ -135,7 +135,7 @@ func addAttributes(s *Session, p resource.Parameters, a system.Attributes, r res
 	if a.Mode != nil && kind != fileLink && !r.Parameters.Has("mode") {
 		p["mode"] = fmt.Sprintf("%04o", system.ChmodBits(*a.Mode))
 	}
-	for _, o := range owners(s) {
+	for _, o := range owners(s, r.Type) {
 		if id := *o.in(&a); id != nil && !r.Parameters.Has(o.parameter) {
 			name, err := o.name(*id)
 			if err != nil {

@@ -26,7 +26,7 @@ func (fileType) Shares(s *Session, r resource.Resource) (Shared, error) {
 		}
 		shared.Sets["mode"] = fmt.Sprintf("%04o", uint32(mode))
 	}
-	for _, o := range owners(s) {
+	for _, o := range owners(s, r.Type) {
 		if !p.Has(o.parameter) {
 			continue
 		}
