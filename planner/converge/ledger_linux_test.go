@@ -1,6 +1,7 @@
 package converge
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -104,6 +105,24 @@ func TestNothingIsAppliedWithoutALedger(t *testing.T) {
 	if summary.Error == nil || summary.Error.Code != CodeLedger {
 		t.Errorf("%+v", summary.Error)
 	}
+}
+
+// What cannot be recorded, and so not be put back, is not changed; the error says of what that is so, and what to do.
+func TestNothingIsChangedThatCannotBeRecorded(t *testing.T) {
+	b := newBench(t)
+	b.hook = func(stage, _ string) error {
+		if stage == "capture" {
+			return errors.New("input/output error")
+		}
+		return nil
+	}
+	r, _ := b.converge(Apply, item("plain[a]", "value", "1"))
+	want := "a was not changed, because what is there now cannot be recorded, which undo needs; " +
+		"resolve this, then apply again: input/output error"
+	if r[0].Status != Failed || r[0].Message != want {
+		t.Errorf("%s: %s", r[0].Status, r[0].Message)
+	}
+	b.wantLog()
 }
 
 func TestLedgerForm(t *testing.T) {

@@ -31,7 +31,7 @@ func (x *session) image(
 		defer func() { x.sys.Image = "" }()
 		take := func() (json.RawMessage, error) { return imager.Image(ctx, x.sys, title, before) }
 		if was.Before, err = guarded(typ.Schema().Type, take); err != nil {
-			return fmt.Errorf("take down what is there before this run: %w", err)
+			return notRecorded(title, err)
 		}
 	}
 	was.Stays = len(was.Before) == 0

@@ -2,6 +2,7 @@ package converge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -315,7 +316,7 @@ func (x *session) captured(ctx context.Context, j *operation, known json.RawMess
 		return nil, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take down what is there before: %w", err)
+		return nil, notRecorded(cmp.Or(j.object, j.Title), err)
 	}
 	if len(before) == 0 {
 		before = json.RawMessage("null")
@@ -324,6 +325,12 @@ func (x *session) captured(ctx context.Context, j *operation, known json.RawMess
 		return nil, fmt.Errorf("internal error in the type %q: what it captured is not JSON; please report it", j.Type)
 	}
 	return before, nil
+}
+
+// notRecorded is the error of an object that is not changed, because what is there now cannot be recorded.
+func notRecorded(object string, err error) error {
+	return fmt.Errorf("%s was not changed, because what is there now cannot be recorded, which undo needs; "+
+		"resolve this, then apply again: %w", object, err)
 }
 
 // recordStart writes into the ledger what is about to be done, with the refreshes that will be owed for it: a crash
