@@ -116,7 +116,7 @@ func TestErrorsOfTemplates(t *testing.T) {
 			`no key "tire" (lookup(map, "tire", "default") reads one that may be missing) (on node b); did you mean "tier"? ` +
 			`(line 2, column 14 of the template)`}, 0},
 		"on some nodes": {templated(label), []string{`(on nodes a, b); did you mean "tier"? (line 2, column 14 of the template)`,
-			`there is none at all (line 2, column 14 of the template) (on node c)`}, 2},
+			`nothing of this kind is defined: define "tire", or remove what refers to it (line 2, column 14 of the template) (on node c)`}, 2},
 		"of a sensitive file": {sensitive, []string{`configuration.file["/etc/f"].template: cannot be evaluated; the error is ` +
 			`not shown because the resource is sensitive (line 1, column 14 of the template) (on all 3 nodes)`}, 0},
 		"a text that stands for a secret": {stands, []string{`reads a node that has a text which stands for a secret`, "(on node b)"}, 0},

@@ -238,7 +238,7 @@ func TestCatalogErrors(t *testing.T) {
 			[]string{
 				"entities: {ntp: {}}\nordering:\n  waits:\n  - {tasks: {entities: [ntpd]}, for: {types: [file]}}"}, `a.yaml:4:25: ordering.waits[0].tasks.entities[0]: there is no entity "ntpd"; did you mean "ntp"?`},
 		"no entity at all": {[]string{"ordering:\n  waits:\n  - {tasks: {entities: [ntpd]}, for: {types: [file]}}"},
-			`a.yaml:3:25: ordering.waits[0].tasks.entities[0]: there is no entity "ntpd"; there is none at all`},
+			`a.yaml:3:25: ordering.waits[0].tasks.entities[0]: there is no entity "ntpd"; nothing of this kind is defined: define "ntpd", or remove what refers to it`},
 		"unknown section": {[]string{"ordering:\n  counts_as:\n  - {tasks: {sections: [os, o]}, section: oss}"},
 			`a.yaml:3:43: ordering.counts_as[0].section: there is no section "oss"; did you mean "os"?`},
 		"rule of another doc": {[]string{"ordering: {waits: [{tasks: {types: [file]}, for: {types: [file]}}]}",

@@ -62,14 +62,14 @@ func DidYouMean(word string, candidates []string) string {
 const mostChoices = 30
 
 // Choices returns the end of a message about an unknown word: the known word that it probably means, or the known ones,
-// unless they are many.
+// unless they are many. Without any, it says what to do.
 func Choices[T ~string](word string, known []T) string {
 	words := Texts(known)
 	switch hint := DidYouMean(word, words); {
 	case hint != "":
 		return hint
 	case len(words) == 0:
-		return "; there is none at all"
+		return fmt.Sprintf("; nothing of this kind is defined: define %q, or remove what refers to it", word)
 	case len(words) > mostChoices:
 		return ""
 	}
