@@ -9,15 +9,15 @@ import (
 )
 
 // What enroll writes passes `terraform fmt` and `terraform validate`, and is planned; the import blocks import. The state's
-// nodes come back as an inventory, and that as the same configuration.
+// nodes come back as an inventory, and that as the same configuration. Hosts and labels may be words of HCL.
 func TestTextEnroll(t *testing.T) {
 	s := newSandbox(t)
 	c := newCommandLine(t)
 	inventory := filepath.Join(t.TempDir(), "hosts.ini")
-	s.must(os.WriteFile(inventory, []byte("[web]\nweb1 ansible_connection=local tier=gold\nweb[2:3]\n9-x.y ansible_host=2001:db8::1 "+
+	s.must(os.WriteFile(inventory, []byte("[web]\nfor for=gold null=x\nnull if=y\nweb1 ansible_connection=local tier=gold\nweb[2:3]\n9-x.y ansible_host=2001:db8::1 "+
 		"ansible_user=ops ansible_ssh_common_args='-o ProxyJump=j@gate.example.com:22' ansible_become=yes slipway_rack=r1\n"), 0o600))
 	s.must(os.Remove(filepath.Join(c.dir, "versions.tf")))
-	for form, want := range map[string]string{"objects": "Plan: 1 to add, 0 to change, 0 to destroy.", "resources": "Plan: 4 to import, 1 to add, "} {
+	for form, want := range map[string]string{"objects": "Plan: 1 to add, 0 to change, 0 to destroy.", "resources": "Plan: 6 to import, 1 to add, "} {
 		config, notes := c.slipway("", "enroll", inventory, "-o", form, "--site", "lon1")
 		if notes != "" {
 			t.Error(notes)

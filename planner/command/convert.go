@@ -194,7 +194,7 @@ func (c *converted) configuration() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("plugin %q: %w", p.Name, err)
 		}
-		tokens := hclwrite.TokensForValue(value)
+		tokens := tokensOf(value)
 		if folder, ok := c.scripts[p.FullName()]; ok {
 			tokens = hclwrite.TokensForFunctionCall("merge", tokens, filesOf(folder))
 		}
@@ -232,6 +232,18 @@ func filesOf(folder string) hclwrite.Tokens {
 	return file.Body().GetAttribute("x").Expr().BuildTokens(nil)
 }
 
+// tokensOf returns the tokens of a value. After `{` the word for begins an expression, so as a key it is in quotes; no
+// other word is read as more than a key there.
+func tokensOf(value cty.Value) hclwrite.Tokens {
+	tokens := hclwrite.TokensForValue(value)
+	for i, t := range tokens {
+		if t.Type == hclsyntax.TokenIdent && string(t.Bytes) == "for" {
+			tokens = slices.Replace(tokens, i, i+1, hclwrite.TokensForValue(cty.StringVal("for"))...)
+		}
+	}
+	return tokens
+}
+
 func traversal(root string, attributes ...string) hcl.Traversal {
 	out := hcl.Traversal{hcl.TraverseRoot{Name: root}}
 	for _, name := range attributes {
@@ -250,7 +262,7 @@ func appendResource(body *hclwrite.Body, typ, label string, plain any) (hclwrite
 	block := body.AppendNewBlock("resource", []string{typ, label}).Body()
 	for _, key := range slices.Sorted(maps.Keys(value.AsValueMap())) {
 		if member := value.GetAttr(key); !member.RawEquals(cty.EmptyObjectVal) {
-			block.SetAttributeValue(key, member)
+			block.SetAttributeRaw(key, tokensOf(member))
 		}
 	}
 	return hclwrite.TokensForTraversal(traversal(typ, label)), nil

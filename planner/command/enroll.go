@@ -160,7 +160,7 @@ func written(name string, nodes []site.Node, f format) (string, error) {
 			return "", err
 		}
 		body.AppendNewline()
-		body.AppendNewBlock("locals", nil).Body().SetAttributeValue("nodes", value)
+		body.AppendNewBlock("locals", nil).Body().SetAttributeRaw("nodes", tokensOf(value))
 	}
 	body.AppendNewline()
 	deployment := body.AppendNewBlock("resource", []string{"slipway_deployment", "site"}).Body()
