@@ -2,6 +2,7 @@ package resources_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,5 +97,30 @@ data:
 	got, _ := c.slipway(plan, "order", "-")
 	if got, _, _ = strings.Cut(got, "\nstandard input"); got != fromFolder {
 		t.Errorf("order of the folder:\n%s\nof what convert wrote:\n%s", fromFolder, got)
+	}
+}
+
+// The files of a plugin that is named by a relative path are those beside the configuration, also where that is a module.
+func TestTextConvertIntoModule(t *testing.T) {
+	c := newCommandLine(t)
+	file := func(name, content string) {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	module := filepath.Join(c.dir, "m")
+	plugin := filepath.Join(module, "plugins", "a b")
+	file(filepath.Join(plugin, "metadata.yaml"), "name: p\n")
+	file(filepath.Join(plugin, "tasks.yaml"), "- {role: [web], stage: post_deployment, type: shell, parameters: {cmd: ./check.sh, timeout: 5}}\n")
+	file(filepath.Join(plugin, "deployment_scripts", "check.sh"), "date\n")
+	t.Chdir(module)
+	config, _ := c.slipway("", "convert", "./plugins/a b")
+	file("main.tf", config)
+	c.configure("module \"m\" {\n  source = \"./m\"\n  nodes = [{ name = \"a\", address = \"192.0.2.1\", roles = [\"web\"] }]\n}\n")
+	c.run(0, "get", "-no-color")
+	c.run(0, "fmt", "-check", "-no-color", "m")
+	c.run(2, "plan", "-input=false", "-no-color", "-detailed-exitcode", "-out=plan.bin")
+	if plan := c.run(0, "show", "-json", "plan.bin"); !strings.Contains(plan, `"files":{"check.sh":"ZGF0ZQo="}`) {
+		t.Errorf("the plan has no check.sh:\n%s\n%s", config, plan)
 	}
 }

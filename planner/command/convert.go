@@ -34,7 +34,8 @@ func newConvert() *cobra.Command {
 		Short: "Write Airship strategies, Fuel plugins and overrides as Terraform configuration",
 		Long: "Write Airship strategies, Fuel plugins and overrides as Terraform configuration: one that is whole but for its nodes, which are its variable nodes, and for files of plugins given without their folder.\n\n" +
 			"FILE is an Airship DeploymentStrategy, a document of a Fuel plugin (tasks.yaml, deployment_tasks.yaml, metadata.yaml ...) or its folder, or an override\n" +
-			"with the keys configuration and configuration_options, of which a later one wins. What the configuration lacks is a warning on standard error.\n\n" +
+			"with the keys configuration and configuration_options, of which a later one wins. Run it in the folder of the configuration: files of a folder are named relative to that. What the configuration lacks\n" +
+			"is a warning on standard error.\n\n" +
 			"Exit status: 0 done, 2 a document is not valid or could not be read.",
 		Args: files,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,6 +109,10 @@ func readConverted(cmd *cobra.Command, args []string) (*converted, error) {
 		q.documents = append(q.documents, found...)
 		scripts := filepath.Join(arg, "deployment_scripts")
 		if info, err := os.Stat(scripts); len(found) == 1 && err == nil && info.IsDir() {
+			if strings.ContainsAny(filepath.ToSlash(scripts), `*?[{\`) {
+				return nil, inputError(fmt.Errorf("%s: Terraform's fileset takes *, ?, [, { and \\ in the path of a folder as a "+
+					"pattern, and would find no file; rename the folder", arg))
+			}
 			c.scripts[found[0].Plugin.FullName()] = filepath.ToSlash(scripts)
 		}
 	}
@@ -223,12 +228,16 @@ func requireProvider(body *hclwrite.Body) {
 	provider.SetAttributeValue("slipway", cty.ObjectVal(map[string]cty.Value{"source": cty.StringVal("slipway/slipway")}))
 }
 
-// filesOf returns `{ files = {...} }` with all files below a folder.
+// filesOf returns `{ files = {...} }` with all files below a folder. Terraform resolves relative paths from the folder in
+// which it is called; here they start at that of the configuration, which may be a module.
 func filesOf(folder string) hclwrite.Tokens {
-	text := func(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
-	const each = `{ for f in fileset(%s, "**") : f => filebase64(join("/", [%s, f])) }`
-	source := fmt.Sprintf("x = { files = "+each+" }\n", text(folder), text(folder))
-	file, _ := hclwrite.ParseConfig([]byte(source), "", hcl.InitialPos)
+	path := hclwrite.TokensForValue(cty.StringVal(folder + "/")).Bytes()
+	if !filepath.IsAbs(folder) {
+		path = slices.Insert(path, 1, []byte("${path.module}/")...)
+	}
+	path = path[:len(path)-len(`/"`)]
+	const each = `x = { files = { for f in fileset(%[1]s", "**") : f => filebase64(%[1]s/${f}") } }`
+	file, _ := hclwrite.ParseConfig(fmt.Appendf(nil, each, path), "", hcl.InitialPos)
 	return file.Body().GetAttribute("x").Expr().BuildTokens(nil)
 }
 

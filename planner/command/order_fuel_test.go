@@ -221,6 +221,7 @@ func TestConvertErrors(t *testing.T) {
 		"q/tasks.yaml":            "tasks: x\n",
 		"r/metadata.yaml":         "name: 5\n",
 		"s/deployment_tasks.yaml": "- {id: a, type: skipped, requires: [b]}\n- {id: b, type: skipped, requires: [a]}\n",
+		"a{b}/metadata.yaml":      "name: a\n", "a{b}/tasks.yaml": "[]\n", "a{b}/deployment_scripts/x": "",
 	})
 	for name, want := range map[string]string{
 		"site.yaml":   `cannot be converted: it is a site document (it has the key "nodes"); convert takes`,
@@ -233,6 +234,7 @@ func TestConvertErrors(t *testing.T) {
 		"q":           "tasks.yaml:1:8: tasks: is text, not a list",
 		"r":           "metadata.yaml:1:7: name: is a number, not text",
 		"s":           "tasks wait for each other",
+		"a{b}":        "takes *, ?, [, { and \\ in the path of a folder as a pattern, and would find no file; rename the folder",
 	} {
 		out, err := run(t, "convert", filepath.Join(dir, name))
 		if err == nil || ExitStatus(err) != statusInvalid || !strings.Contains(err.Error(), want) {
