@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 )
 
@@ -76,7 +77,7 @@ func (pluginSource) Read(ctx context.Context, req datasource.ReadRequest, resp *
 	if !asked(ctx, req, resp, map[string]any{"path": &folder}) {
 		return
 	}
-	p, warnings, err := readPlugin(folder.ValueString())
+	p, warnings, err := engine.ReadPlugin(folder.ValueString())
 	var errs invalid.Errors
 	switch {
 	case errors.As(err, &errs):

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -18,9 +19,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/slipway/terraform-provider-slipway/planner/document"
+	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
-	"github.com/slipway/terraform-provider-slipway/planner/resource"
 	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
@@ -102,12 +103,12 @@ func readConverted(cmd *cobra.Command, args []string) (*converted, error) {
 				return nil, inputError(in.wrong(convertTakes))
 			}
 		}
-		found, err := parsePlugins(inFolder)
+		found, err := parsePlugins(inFolder, false)
 		if err != nil {
 			return nil, err
 		}
 		q.documents = append(q.documents, found...)
-		scripts := filepath.Join(arg, "deployment_scripts")
+		scripts := filepath.Join(arg, engine.ScriptsFolder)
 		if info, err := os.Stat(scripts); len(found) == 1 && err == nil && info.IsDir() {
 			if strings.ContainsAny(filepath.ToSlash(scripts), `*?[{\`) {
 				return nil, inputError(fmt.Errorf("%s: Terraform's fileset takes *, ?, [, { and \\ in the path of a folder as a "+
@@ -116,7 +117,7 @@ func readConverted(cmd *cobra.Command, args []string) (*converted, error) {
 			c.scripts[found[0].Plugin.FullName()] = filepath.ToSlash(scripts)
 		}
 	}
-	found, err := parsePlugins(ofPlugins)
+	found, err := parsePlugins(ofPlugins, false)
 	if err != nil {
 		return nil, err
 	}
@@ -141,30 +142,37 @@ func readConverted(cmd *cobra.Command, args []string) (*converted, error) {
 // be planned as they are written.
 func (c *converted) withoutFiles() (warnings invalid.Errors) {
 	for _, p := range c.Plugins {
-		if _, has := c.scripts[p.FullName()]; has {
-			continue
-		}
-		var tasks []resource.Resource
-		for i, t := range p.Tasks {
-			tasks = append(tasks, plugin.Ordered{Plugin: p, Index: i, Task: t}.Resource())
-		}
-		for i, t := range p.GraphTasks {
-			tasks = append(tasks, plugin.NodeTask{Plugin: p, Index: i, Task: t}.Resource())
-		}
-		var lacking []string
-		for _, t := range tasks {
-			for _, l := range schema.LackingOf(t) {
-				lacking = append(lacking, fmt.Sprintf("%s %q", l.Kind, l.Path))
-			}
-		}
-		if slices.Sort(lacking); len(lacking) > 0 {
-			warnings = append(warnings, invalid.Error{Object: "plugin", Name: p.Name, Attribute: "files",
-				Code: invalid.MissingField, Warning: true, Message: fmt.Sprintf("have no %s, which tasks need, so the "+
-					"configuration cannot be planned; put what they need below deployment_scripts/ of the plugin's folder, "+
-					"and convert the folder", strings.Join(slices.Compact(lacking), ", "))})
+		lacking := lackingFiles(p)
+		if _, has := c.scripts[p.FullName()]; !has && len(lacking) > 0 {
+			warnings = append(warnings, lackingWarning(p, lacking, "the configuration cannot be planned", "convert the folder"))
 		}
 	}
 	return warnings
+}
+
+// lackingFiles returns what the tasks of a plugin name and its files do not have, sorted.
+func lackingFiles(p site.Plugin) (out []schema.Lacking) {
+	for i, t := range p.Tasks {
+		out = append(out, schema.LackingOf(plugin.Ordered{Plugin: p, Index: i, Task: t}.Resource())...)
+	}
+	for i, t := range p.GraphTasks {
+		out = append(out, schema.LackingOf(plugin.NodeTask{Plugin: p, Index: i, Task: t}.Resource())...)
+	}
+	slices.SortFunc(out, func(a, b schema.Lacking) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Path, b.Path))
+	})
+	return out
+}
+
+// lackingWarning is the warning about what [lackingFiles] returns.
+func lackingWarning(p site.Plugin, lacking []schema.Lacking, so, do string) invalid.Error {
+	names := make([]string, len(lacking))
+	for i, l := range lacking {
+		names[i] = fmt.Sprintf("%s %q", l.Kind, l.Path)
+	}
+	return invalid.Error{Object: "plugin", Name: p.Name, Attribute: "files", Code: invalid.MissingField, Warning: true,
+		Message: fmt.Sprintf("have no %s, which tasks need, so %s; put what they need below %s/ of the plugin's folder, and %s",
+			strings.Join(slices.Compact(names), ", "), so, engine.ScriptsFolder, do)}
 }
 
 // configuration returns the site as Terraform configuration, with a variable for its nodes.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/engine"
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
 	"github.com/slipway/terraform-provider-slipway/planner/plugin"
+	"github.com/slipway/terraform-provider-slipway/planner/schema"
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
@@ -27,7 +29,7 @@ func newOrder() *cobra.Command {
 		Long: "Show in which order the tasks of plugins run: by stage and number, then by the name of the plugin, then as in its document; and the tasks\n" +
 			"that name those before and after them. The plugins of a site are shown on those of its nodes that are in a group, as a run executes them.\n\n" + siteHelp + "\n\n" +
 			"FILE may also be the YAML document of a plugin, a document of a Fuel plugin (tasks.yaml, deployment_tasks.yaml, metadata.yaml ...), or its folder. Beside a\n" +
-			"site such plugins count as if they were its own. A plugin without a name has that of its file, or of its folder when it is one of Fuel. What Fuel does with\n" +
+			"site such plugins count as if they were its own, with the files in deployment_scripts of their folders. A plugin without a name has that of its file, or of its folder when it is one of Fuel. What Fuel does with\n" +
 			"its documents and slipway does not is a warning, and so is a task that no document brings. Without a site, tasks are shown\n" +
 			"with their roles, or, with --nodes, on the nodes that they run on; a task that has no node is left out, with a warning.\n\n" +
 			"Exit status: 0 done, 2 a document is not valid or could not be read.",
@@ -80,7 +82,7 @@ func readOrder(cmd *cobra.Command, names, inventory []string, address string) (*
 	}
 	ofSite, others := splitInputs(all)
 	q := &orderInputs{}
-	if q.documents, err = parsePlugins(others); err != nil {
+	if q.documents, err = parsePlugins(others, len(ofSite) > 0); err != nil {
 		return nil, err
 	}
 	if len(inventory) == 0 {
@@ -123,11 +125,13 @@ func inFolders(names []string) (files []string, err error) {
 	return files, nil
 }
 
-// parsePlugins parses the documents of plugins. Invalid documents are an error of status 2.
-func parsePlugins(all []input) ([]*document.Plugin, error) {
+// parsePlugins parses the documents of plugins, withFiles with the files that are in the folder of a Fuel plugin. What
+// is not valid or cannot be read is an error of status 2.
+func parsePlugins(all []input, withFiles bool) ([]*document.Plugin, error) {
 	type files struct {
 		sources  []document.Source
 		fallback string
+		folder   string // of a Fuel plugin
 	}
 	var groups []*files
 	byFolder := make(map[string]*files)
@@ -138,7 +142,7 @@ func parsePlugins(all []input) ([]*document.Plugin, error) {
 		}
 		g, ok := byFolder[folder]
 		if !ok || folder == "" {
-			g = &files{fallback: fallback}
+			g = &files{fallback: fallback, folder: folder}
 			groups = append(groups, g)
 			byFolder[folder] = g
 		}
@@ -148,6 +152,11 @@ func parsePlugins(all []input) ([]*document.Plugin, error) {
 	var errs invalid.Errors
 	for _, g := range groups {
 		d, err := document.ParsePlugin(g.sources, g.fallback)
+		if err == nil && withFiles && g.folder != "" && len(d.Plugin.Files) == 0 {
+			if d.Plugin.Files, err = engine.PluginFiles(g.folder); err != nil {
+				err = fmt.Errorf("%s: %w", g.folder, err)
+			}
+		}
 		var found invalid.Errors
 		switch {
 		case errors.As(err, &found):
@@ -251,7 +260,16 @@ func (q *orderInputs) ignored() (warnings invalid.Errors) {
 // onSite orders the tasks as a run on the site does, with these plugins.
 func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, invalid.Errors, error) {
 	s := *q.site
-	s.Site.Plugins = plugins
+	s.Site.Plugins = slices.Clone(plugins)
+	var without invalid.Errors
+	for i := len(plugins) - len(q.documents); i < len(plugins); i++ { // those that are tried out
+		if p := &s.Site.Plugins[i]; len(p.Files) == 0 {
+			if lacking := lackingFiles(*p); len(lacking) > 0 {
+				without = append(without, lackingWarning(*p, lacking, "the site cannot be planned with it", "give the folder"))
+				p.Files = placeholders(lacking)
+			}
+		}
+	}
 	made, warnings, err := firstRun(&s, q.locate)
 	if err != nil {
 		return nil, nil, err
@@ -260,12 +278,28 @@ func (q *orderInputs) onSite(plugins []site.Plugin) (*ordered, invalid.Errors, e
 	if _, err := onlyWarnings(q.locate(errs)); err != nil {
 		return nil, nil, err
 	}
-	warnings = append(q.ignored(), warnings...)
+	warnings = slices.Concat(q.ignored(), q.locate(without), warnings)
 	o.site, o.plugins = s.Site.Name, len(plugins)
 	if made != nil {
 		_ = o.assign(ownedNodes(s.Site.Nodes, made), plugin.Sequence.OnNodes) // the plan has these warnings already
 	}
 	return o, warnings, nil
+}
+
+// placeholders returns empty files that stand for what is lacking: the order of tasks does not depend on their content.
+func placeholders(lacking []schema.Lacking) map[string]string {
+	out := make(map[string]string)
+	for _, l := range lacking {
+		if name := path.Clean(l.Path); filepath.IsLocal(name) { // others are errors of their own
+			out[name] = ""
+		}
+	}
+	for name := range out { // a file below a folder stands for the folder, too
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			delete(out, dir)
+		}
+	}
+	return out
 }
 
 // ownedNodes returns the nodes that are in a group: a run touches no others.

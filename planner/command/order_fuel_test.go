@@ -268,3 +268,44 @@ func TestConvertWithoutFiles(t *testing.T) {
 		}
 	}
 }
+
+// Beside a site, a Fuel plugin has the files of its folder; without that folder it is ordered all the same.
+func TestOrderTriesFuelPlugins(t *testing.T) {
+	const site = "site: x\nnodes: [{name: a, address: 192.0.2.1, roles: [web]}]\n"
+	const tasks = "- {id: pp, type: puppet, role: [web], parameters: {puppet_manifest: ./puppet/a.pp, puppet_modules: 'puppet:puppet/modules'}}\n" +
+		"- {id: sh, type: shell, role: [web], requires: [pp], parameters: {cmd: ./x, cwd: puppet, timeout: 1}}\n"
+	dir := folderOf(t, map[string]string{
+		"site.yaml":                                     site,
+		"whole/deployment_tasks.yaml":                   tasks,
+		"whole/deployment_scripts/puppet/a.pp":          "",
+		"whole/deployment_scripts/puppet/modules/x/y":   "",
+		"bare/deployment_tasks.yaml":                    tasks,
+		"partly/deployment_tasks.yaml":                  tasks,
+		"partly/deployment_scripts/puppet/modules/x":    "",
+		"outside/deployment_tasks.yaml":                 strings.Replace(tasks, "./puppet/a.pp", "../a.pp", 1),
+		"large/deployment_tasks.yaml":                   tasks,
+		"large/deployment_scripts/puppet/modules/large": strings.Repeat("x", 1<<20+1),
+	})
+	for name, want := range map[string]struct {
+		fails bool
+		says  string
+	}{
+		"whole":                       {false, ""},
+		"whole/deployment_tasks.yaml": {false, ""},
+		"bare": {false, `files: have no file "./puppet/a.pp", folder "puppet", folder "puppet/modules", which tasks need, so the site cannot be planned with it; ` +
+			"put what they need below deployment_scripts/ of the plugin's folder, and give the folder"},
+		"partly":  {true, `deployment_tasks.yaml:1:69: [0].parameters.puppet_manifest: there is no file "./puppet/a.pp" in files`},
+		"outside": {true, `"../a.pp" leads out of the files`},
+		"large":   {true, "large: deployment_scripts/puppet/modules/large: with it the files of the plugin are larger"},
+	} {
+		out, err := run(t, "order", filepath.Join(dir, "site.yaml"), filepath.Join(dir, name))
+		ordered := strings.Contains(out, "1  pp    puppet\n2  sh    shell   pp\n")
+		switch {
+		case want.fails && (err == nil || ExitStatus(err) != statusInvalid || !strings.Contains(err.Error(), want.says)):
+			t.Errorf("%s: got %v, want %s", name, err, want.says)
+		case !want.fails && (err != nil || !ordered || !strings.Contains(out, want.says)),
+			want.says == "" && strings.Contains(out, "warning"):
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package datasources
+package engine
 
 import (
 	"encoding/base64"
@@ -15,8 +15,8 @@ import (
 	"github.com/slipway/terraform-provider-slipway/planner/site"
 )
 
-// scriptsFolder is the folder of a plugin with the files that its tasks use (fuel.md A4).
-const scriptsFolder = "deployment_scripts"
+// ScriptsFolder is the folder of a plugin with the files that its tasks use (fuel.md A4).
+const ScriptsFolder = "deployment_scripts"
 
 // maxDocument bounds one document of a plugin, in bytes; the reader of documents reports what is too large of what it
 // gets.
@@ -25,11 +25,11 @@ const maxDocument = 9 << 20
 // maxFiles bounds how many files a plugin brings.
 const maxFiles = 10_000
 
-// readPlugin reads a plugin from its folder: name and version from metadata.yaml, or the folder's name where there is
+// ReadPlugin reads a plugin from its folder: name and version from metadata.yaml, or the folder's name where there is
 // none; tasks from tasks.yaml and deployment_tasks.yaml, of which one must be there; files from deployment_scripts,
 // with their paths below it. Nothing outside of the folder is read: a link that leads out of it is an error. The error
 // is of type [invalid.Errors] where a document is wrong.
-func readPlugin(folder string) (p site.Plugin, warnings invalid.Errors, err error) {
+func ReadPlugin(folder string) (p site.Plugin, warnings invalid.Errors, err error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
 		return p, nil, err
@@ -73,6 +73,17 @@ func readPlugin(folder string) (p site.Plugin, warnings invalid.Errors, err erro
 	return p, read.Warnings, nil
 }
 
+// PluginFiles reads the files of a plugin from its folder, as [ReadPlugin] does; without deployment_scripts there are
+// none.
+func PluginFiles(folder string) (files map[string]string, err error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	return readScripts(root)
+}
+
 // readDocument reads one document of a plugin, if it is there.
 func readDocument(root *os.Root, folder, name string) (s document.Source, found bool, err error) {
 	data, err := readFile(root, name, maxDocument)
@@ -81,7 +92,7 @@ func readDocument(root *os.Root, folder, name string) (s document.Source, found 
 		return s, false, nil
 	case errors.Is(err, errTooLarge):
 		return s, false, fmt.Errorf("%s is larger than %d bytes; keep data in files below %s, or on the nodes", name,
-			maxDocument, scriptsFolder)
+			maxDocument, ScriptsFolder)
 	}
 	return document.Source{Name: filepath.Join(folder, name), Data: data}, true, err
 }
@@ -89,21 +100,21 @@ func readDocument(root *os.Root, folder, name string) (s document.Source, found 
 // readScripts reads the files of a plugin, each in base64.
 func readScripts(root *os.Root) (map[string]string, error) {
 	files := make(map[string]string)
-	if _, err := root.Lstat(scriptsFolder); errors.Is(err, fs.ErrNotExist) {
+	if _, err := root.Lstat(ScriptsFolder); errors.Is(err, fs.ErrNotExist) {
 		return files, nil
 	}
-	if _, err := root.Stat(scriptsFolder); err != nil {
-		return nil, explained(root, scriptsFolder, err)
+	if _, err := root.Stat(ScriptsFolder); err != nil {
+		return nil, explained(root, ScriptsFolder, err)
 	}
 	total := 0
-	err := fs.WalkDir(root.FS(), scriptsFolder, func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(root.FS(), ScriptsFolder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if entry.IsDir() {
 			return nil
 		}
-		if name == scriptsFolder {
+		if name == ScriptsFolder {
 			return fmt.Errorf("%s is no folder", name)
 		}
 		data, err := readFile(root, name, plugin.MaxFiles-total)
@@ -115,9 +126,9 @@ func readScripts(root *os.Root) (map[string]string, error) {
 		}
 		total += len(data)
 		if len(files) == maxFiles {
-			return fmt.Errorf("%s holds more than %d files; a plugin brings scripts and manifests, and fetches the rest from where it is kept", scriptsFolder, maxFiles)
+			return fmt.Errorf("%s holds more than %d files; a plugin brings scripts and manifests, and fetches the rest from where it is kept", ScriptsFolder, maxFiles)
 		}
-		below, err := filepath.Rel(scriptsFolder, name)
+		below, err := filepath.Rel(ScriptsFolder, name)
 		if err != nil {
 			return err
 		}
