@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -38,7 +37,7 @@ func (j *journals) read(ctx context.Context, what string, site types.String, nee
 		return from(store)
 	}
 	var diags diag.Diagnostics
-	if err := read(); err != nil && (needed || !errors.Is(err, fs.ErrNotExist)) {
+	if err := read(); err != nil && (needed || !errors.Is(err, journal.ErrNoJournal)) {
 		diags.AddError(what+" cannot be read", fmt.Sprintf("The journal of the site %q: %v.", site.ValueString(), err))
 	}
 	return diags

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	query "github.com/hashicorp/terraform-plugin-framework/list"
@@ -12,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
@@ -40,11 +40,11 @@ func (l *deploymentList) Configure(_ context.Context, req resource.ConfigureRequ
 
 // List returns each site once, by name.
 func (l *deploymentList) List(ctx context.Context, req query.ListRequest, stream *query.ListResultsStream) {
-	journals := l.provider.Journals()
-	sites, err := journals.Sites(ctx)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	location := l.provider.Journals()
+	sites, err := location.Sites(ctx)
+	if err != nil && !errors.Is(err, journal.ErrNoJournal) {
 		stream.Results = query.ListResultsStreamDiagnostics(diag.Diagnostics{
-			diag.NewErrorDiagnostic("The sites cannot be listed", fmt.Sprintf("%s: %v.", journals, err))})
+			diag.NewErrorDiagnostic("The sites cannot be listed", fmt.Sprintf("%s: %v.", location, err))})
 		return
 	}
 	stream.Results = func(push func(query.ListResult) bool) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,10 +79,10 @@ func newCompanion(version string, environment Environment, journalURL string,
 // JournalVariable is the environment variable with the URL of the PostgreSQL database with the journals.
 const JournalVariable = "SLIPWAY_JOURNAL"
 
-// missingError means that there is no journal yet. It matches [fs.ErrNotExist].
+// missingError means that there is no journal yet. It matches [journal.ErrNoJournal].
 type missingError struct{ error }
 
-func (missingError) Is(target error) bool { return target == fs.ErrNotExist }
+func (missingError) Is(target error) bool { return target == journal.ErrNoJournal }
 
 func missingJournal(format string, args ...any) error {
 	return inputError(missingError{fmt.Errorf(format, args...)})
@@ -127,7 +126,7 @@ func (f *journalFlags) selected(ctx context.Context) (l journal.Location, site s
 	}
 	sites, err := l.Sites(ctx)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, journal.ErrNoJournal):
 		return l, "", missingJournal("there is no journal %s: run this where terraform apply ran, or give --journal-directory", l)
 	case err != nil:
 		return l, "", err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -72,7 +71,7 @@ func (f *journalFlags) watched(ctx context.Context, id string, notices *printer)
 				return nil, run, err
 			}
 			err = fmt.Errorf("no run is active on the site %s; report shows the last one", run.Site)
-		case id != "" || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, journal.ErrNoRun):
+		case id != "" || !errors.Is(err, journal.ErrNoJournal) && !errors.Is(err, journal.ErrNoRun):
 			return nil, run, err
 		}
 		if !waiting {
@@ -90,7 +89,7 @@ func (f *journalFlags) watched(ctx context.Context, id string, notices *printer)
 	}
 }
 
-// run opens the journal and returns a run of it. Errors match [fs.ErrNotExist] without a journal, [journal.ErrNoRun]
+// run opens the journal and returns a run of it. Errors match [journal.ErrNoJournal] without a journal, [journal.ErrNoRun]
 // without a run.
 func (f *journalFlags) run(ctx context.Context, id string) (*journal.Store, journal.Run, error) {
 	store, err := f.open(ctx)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -82,7 +81,7 @@ type Inspection struct {
 func (e *Engine) Adopt(ctx context.Context, siteName string, past State) (state State, t *services.Transition,
 	m Messages) {
 	store, err := e.Journals.OpenExisting(ctx, siteName)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, journal.ErrNoJournal) {
 		return past, nil, nil
 	}
 	var journaled []services.Revision
@@ -282,7 +281,7 @@ func (e *Engine) ready(ctx context.Context) error {
 // record records a check in the journal of its site, where there is one.
 func (e *Engine) record(ctx context.Context, s site.Site, found Checked) error {
 	store, err := e.Journals.OpenExisting(ctx, s.Name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, journal.ErrNoJournal) {
 		return nil
 	}
 	if err != nil {

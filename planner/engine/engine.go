@@ -38,7 +38,7 @@ type Engine struct {
 type Journals interface {
 	// Open opens the journal of a site, and creates it where there is none.
 	Open(ctx context.Context, site string) (*journal.Store, error)
-	// OpenExisting opens the journal of a site. The error matches [io/fs.ErrNotExist] when there is none.
+	// OpenExisting opens the journal of a site. The error matches [journal.ErrNoJournal] when there is none.
 	OpenExisting(ctx context.Context, site string) (*journal.Store, error)
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/slipway/terraform-provider-slipway/planner/encryption"
@@ -329,7 +328,7 @@ func (e *Engine) LastHanded(ctx context.Context, siteName, known string) (h *Han
 		return nil, nil
 	}
 	store, err := e.Journals.OpenExisting(ctx, siteName)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, journal.ErrNoJournal) {
 		return nil, nil
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/google/uuid"
 
@@ -182,7 +181,7 @@ func (r *run) recordServices(ctx context.Context, revisions []services.Revision,
 // journaled returns the services of a site as the journal has them; none when there is no journal.
 func (e *Engine) journaled(ctx context.Context, siteName string) ([]services.Revision, error) {
 	store, err := e.Journals.OpenExisting(ctx, siteName)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, journal.ErrNoJournal) {
 		return nil, nil
 	}
 	if err != nil {

@@ -319,7 +319,7 @@ func TestFilesThatAreNoJournalStay(t *testing.T) {
 	if _, err := Open(t.Context(), newer); err == nil || !strings.Contains(err.Error(), "newer slipway") {
 		t.Errorf("a newer journal: %v", err)
 	}
-	if _, err := OpenExisting(t.Context(), filepath.Join(dir, "none.db")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenExisting(t.Context(), filepath.Join(dir, "none.db")); !errors.Is(err, ErrNoJournal) {
 		t.Errorf("no journal: %v", err)
 	}
 }

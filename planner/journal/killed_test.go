@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,7 @@ func usable(t *testing.T, file string) {
 		if err := reader.Close(); err != nil {
 			t.Error(err)
 		}
-	case !errors.Is(err, fs.ErrNotExist):
+	case !errors.Is(err, ErrNoJournal):
 		t.Errorf("reading what a killed run left: %v", err)
 	}
 	s := openAt(t, file)
@@ -62,8 +61,8 @@ func TestAnEmptyJournalIsMissing(t *testing.T) {
 			if err := leave(file); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := OpenExisting(t.Context(), file); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("reading: %v, want an error that is %v", err, fs.ErrNotExist)
+			if _, err := OpenExisting(t.Context(), file); !errors.Is(err, ErrNoJournal) {
+				t.Errorf("reading: %v, want an error that is %v", err, ErrNoJournal)
 			}
 			usable(t, file)
 		})
@@ -178,7 +177,7 @@ func TestAKillWhileTheJournalIsMade(t *testing.T) {
 			}
 		}
 		reader, err := OpenExisting(t.Context(), file)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, ErrNoJournal) {
 			t.Errorf("killed after %d ms: %v", 2*i, err)
 		}
 		if err == nil {

@@ -249,7 +249,7 @@ func openPostgres(ctx context.Context, l Location, site string, ready func(*Stor
 		}
 		_ = s.Close() // nothing was written
 	}
-	if l.Setting == "" || errors.Is(err, emptyError{}) {
+	if l.Setting == "" || errors.Is(err, ErrNoJournal) {
 		return nil, s.failed(err)
 	}
 	return nil, fmt.Errorf("%w\n\n%s says where the journal is", s.failed(err), l.Setting)

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -60,7 +59,7 @@ func TestAddressesOfPostgresAreChecked(t *testing.T) {
 		})
 	}
 	at := Location{URL: good}
-	if _, err := at.OpenExisting(t.Context(), "lon1"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := at.OpenExisting(t.Context(), "lon1"); !errors.Is(err, ErrNoJournal) {
 		t.Errorf("a site without a journal: %v", err)
 	}
 	if sites, err := at.Sites(t.Context()); err != nil || len(sites) != 0 {

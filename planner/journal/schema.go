@@ -3,8 +3,8 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 )
 
@@ -24,13 +24,16 @@ const (
 	withLooks      = 10
 )
 
-// emptyError means that the database has no content, because a run was killed before its first transaction. It counts
-// as fs.ErrNotExist.
-type emptyError struct{}
+// ErrNoJournal means that there is no journal: its database answers and has none, or its file or directory is missing.
+var ErrNoJournal = errors.New("there is no journal")
 
-func (emptyError) Error() string { return "is empty: it has no run yet" }
+// missingError matches [ErrNoJournal], with its own text.
+type missingError struct{ error }
 
-func (emptyError) Is(target error) bool { return target == fs.ErrNotExist }
+func (missingError) Is(target error) bool { return target == ErrNoJournal }
+
+// errEmpty means that the database has no content, because a run was killed before its first transaction.
+var errEmpty = missingError{errors.New("is empty: it has no run yet")}
 
 // check fails when the database is not a journal that this slipway can read. It changes nothing.
 func (s *Store) check(ctx context.Context) (err error) {
@@ -39,7 +42,7 @@ func (s *Store) check(ctx context.Context) (err error) {
 	case err != nil:
 		return err
 	case s.schema < 1:
-		return emptyError{}
+		return errEmpty
 	}
 	return checkVersion(s.schema)
 }

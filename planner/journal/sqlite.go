@@ -39,12 +39,12 @@ func Open(ctx context.Context, file string) (*Store, error) {
 	return s, nil
 }
 
-// OpenExisting opens a journal for reading and changes nothing. A file that is missing or empty gives [fs.ErrNotExist].
+// OpenExisting opens a journal for reading and changes nothing. A file that is missing or empty gives [ErrNoJournal].
 // In the journal of an older slipway, what that slipway did not record is empty.
 func OpenExisting(ctx context.Context, file string) (*Store, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return nil, fmt.Errorf("journal: %w", err)
+		return nil, fmt.Errorf("journal: %w", missing(err))
 	}
 	if info.IsDir() {
 		return nil, sqliteFile(file).failed(errors.New("is a directory; move it away or choose another journal_directory"))
@@ -63,6 +63,14 @@ func OpenExisting(ctx context.Context, file string) (*Store, error) {
 		return nil, errors.Join(s.failed(err), s.Close())
 	}
 	return s, nil
+}
+
+// missing makes that a file or directory is missing match [ErrNoJournal].
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return missingError{err}
+	}
+	return err
 }
 
 // prepare creates directory and file with their modes. The directory gets a .gitignore.

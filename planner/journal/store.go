@@ -10,7 +10,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -68,8 +67,7 @@ func (s *Store) failed(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &busy), errors.As(err, &conflict), errors.Is(err, ErrFenced), errors.Is(err, ErrEnded),
-		errors.As(err, &tables),
-		errors.Is(err, fs.ErrNotExist),
+		errors.As(err, &tables), errors.Is(err, ErrNoJournal),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("journal %s: %w", s.name, err)
 	}
@@ -132,7 +130,7 @@ func (l Location) Open(ctx context.Context, site string) (*Store, error) {
 	return store, nil
 }
 
-// OpenExisting opens the journal of a site for reading and changes nothing. The error matches [fs.ErrNotExist] when
+// OpenExisting opens the journal of a site for reading and changes nothing. The error matches [ErrNoJournal] when
 // there is no journal, or an empty one. In the journal of an older slipway, what that slipway did not record is empty.
 func (l Location) OpenExisting(ctx context.Context, site string) (*Store, error) {
 	if l.URL != "" {
@@ -146,7 +144,7 @@ func (l Location) OpenExisting(ctx context.Context, site string) (*Store, error)
 	return store, nil
 }
 
-// Sites returns the sites that have a journal, sorted. The error matches [fs.ErrNotExist] when there is no directory.
+// Sites returns the sites that have a journal, sorted. The error matches [ErrNoJournal] when there is no directory.
 func (l Location) Sites(ctx context.Context) (sites []string, err error) {
 	if l.URL != "" {
 		return postgresSites(ctx, l)
@@ -158,5 +156,5 @@ func (l Location) Sites(ctx context.Context) (sites []string, err error) {
 		}
 	}
 	slices.Sort(sites)
-	return sites, err
+	return sites, missing(err)
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"slices"
@@ -313,7 +312,7 @@ func write(w http.ResponseWriter, status int, answer any) {
 func (s *server) open(ctx context.Context, site string,
 	visit func(site string, store *journal.Store) (bool, error)) error {
 	sites, err := s.Journals.Sites(ctx)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the directory is made by the first run
+	if err != nil && !errors.Is(err, journal.ErrNoJournal) { // the directory is made by the first run
 		return err
 	}
 	if site != "" {
@@ -324,7 +323,7 @@ func (s *server) open(ctx context.Context, site string,
 	}
 	for _, site := range sites {
 		store, err := s.Journals.OpenExisting(ctx, site)
-		if errors.Is(err, fs.ErrNotExist) { // its first run is about to begin
+		if errors.Is(err, journal.ErrNoJournal) { // its first run is about to begin
 			continue
 		}
 		if err != nil {
