@@ -39,11 +39,17 @@ func (e *FencedError) Is(target error) bool { return target == ErrFenced }
 type BusyError struct {
 	Site, Run, Owner string
 	Since            time.Time
+	Workflow         string // that executes the run, see [Run]
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("site %q is held by run %s of %s, running since %s. If it hangs, end that process, or free the site with "+
-		"`terraform-provider-slipway runs unlock %s --force`", e.Site, e.Run, e.Owner, e.Since.Format(time.RFC3339), e.Site)
+	hangs := "If it hangs, end that process, or"
+	if e.Workflow != "" { // another worker would go on with it
+		hangs = "If no worker is there any more,"
+	}
+	return fmt.Sprintf("site %q is held by run %s of %s, running since %s. Wait for its end, or stop it with "+
+		"`terraform-provider-slipway runs cancel %[2]s`. %[5]s free the site with `terraform-provider-slipway runs unlock %[1]s "+
+		"--force`", e.Site, e.Run, e.Owner, e.Since.Format(time.RFC3339), hangs)
 }
 
 // lease is a row of the table of leases. Two readings are equal when the holder sent no heartbeat in between.
@@ -87,8 +93,8 @@ func (s *Store) whenFree(ctx context.Context, site string, force bool,
 			}
 			holder := BusyError{Site: site, Run: l.run, Owner: l.owner}
 			var since int64
-			if err := tx.QueryRowContext(ctx, "SELECT started_at FROM runs WHERE id = $1",
-				l.run).Scan(&since); err != nil {
+			if err := tx.QueryRowContext(ctx, "SELECT started_at, workflow FROM runs WHERE id = $1",
+				l.run).Scan(&since, &holder.Workflow); err != nil {
 				return err
 			}
 			holder.Since = time.UnixMilli(since)

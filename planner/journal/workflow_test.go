@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,10 @@ func TestLeaseOfWorkflow(t *testing.T) {
 		var busy *BusyError
 		if _, err := other.Start(t.Context(), Run{ID: "run-2", Site: "lon1"}); !errors.As(err, &busy) || busy.Run != "run-1" {
 			t.Errorf("a second run: %v, want that run-1 has the site", err)
+		}
+		if said := busy.Error(); !strings.Contains(said, "`terraform-provider-slipway runs cancel run-1`") ||
+			strings.Contains(said, "end that process") {
+			t.Errorf("%s: must name runs cancel, and no process that another one goes on for", said)
 		}
 		got, err := other.Run(t.Context(), "")
 		if err != nil || got.Status != Running || got.Workflow != handed.Workflow || got.Desired != "d" {
