@@ -89,8 +89,13 @@ func newUnlock(j *journalFlags) *cobra.Command {
 		if holder == nil {
 			return printed(cmd, "site %s: no run holds it\n", args[0])
 		}
-		return printed(cmd, "site %s: free. It was held by run %s of %s, running since %s\n", args[0], holder.Run,
-			holder.Owner, holder.Since.Format(time.DateTime))
+		left := ""
+		if holder.Workflow != "" {
+			left = fmt.Sprintf(". Its workflow %s ends when a worker, or who waits for the run, finds that; without one, terminate "+
+				"it in Temporal", holder.Workflow)
+		}
+		return printed(cmd, "site %s: free. It was held by run %s of %s, running since %s%s\n", args[0], holder.Run,
+			holder.Owner, holder.Since.Format(time.DateTime), left)
 	}
 	return cmd
 }

@@ -25,6 +25,8 @@ type Durable interface {
 	Stop(ctx context.Context, run journal.Run) error
 	// Ended returns an error that says how the workflow of a run ended; nil while it is active.
 	Ended(ctx context.Context, run journal.Run) error
+	// End ends the workflow of a run at once, when it is active: the run has lost its site.
+	End(ctx context.Context, run journal.Run) error
 }
 
 // Handing says how runs are handed over.
@@ -192,6 +194,9 @@ func (e *Engine) await(ctx context.Context, store *journal.Store, run journal.Ru
 			continue
 		}
 		switch {
+		case now.Status == journal.Abandoned:
+			e.freed(calls, now, &out)
+			return out
 		case !now.Ended.IsZero():
 			messages := out.Messages
 			if out, err = e.outcome(calls, store, now); err != nil {
@@ -205,6 +210,18 @@ func (e *Engine) await(ctx context.Context, store *journal.Store, run journal.Ru
 				"with `terraform-provider-slipway runs unlock %s --force`, then plan again.", ended, run.Site)
 			return out
 		}
+	}
+}
+
+// freed says that a person freed the site of a run, and ends its workflow, which is active while no worker is there.
+func (e *Engine) freed(ctx context.Context, run journal.Run, out *Outcome) {
+	out.fail("The site was freed from the run", "Run %s was stopped at %s: its site %q was freed with `runs unlock`. What it "+
+		"did is in the ledgers of the nodes; plan again.", run.ID, run.Ended.Format(time.RFC3339), run.Site)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	if err := e.Handing.End(ctx, run); err != nil {
+		out.warn("A workflow is left", "The workflow %s cannot be ended: %v. It ends when a worker finds that the site was "+
+			"freed; without one, terminate it in Temporal.", run.Workflow, err)
 	}
 }
 

@@ -19,6 +19,7 @@ func (unstoppable) Ready(context.Context) error                    { return nil 
 func (unstoppable) Workflow(site, run string) string               { return site + "/" + run }
 func (u unstoppable) Begin(_ context.Context, r journal.Run) error { u.begun <- r; return nil }
 func (unstoppable) Stop(context.Context, journal.Run) error        { return errors.New("no answer") }
+func (unstoppable) End(context.Context, journal.Run) error         { return errors.New("no answer") }
 func (unstoppable) Ended(context.Context, journal.Run) error       { return nil }
 
 // A run that could not be stopped goes on without who asked for it, and the outcome names it: a creation is then in the

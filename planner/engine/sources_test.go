@@ -29,6 +29,7 @@ type starter struct {
 func (*starter) Ready(context.Context) error             { return nil }
 func (*starter) Workflow(site, run string) string        { return site + "/" + run }
 func (*starter) Stop(context.Context, journal.Run) error { return nil }
+func (*starter) End(context.Context, journal.Run) error  { return nil }
 func (*starter) Ended(context.Context, journal.Run) error {
 	return errors.New("ended")
 }

@@ -287,6 +287,16 @@ func (c *Client) Stop(ctx context.Context, run journal.Run) error {
 	return cmp.Or(c.settings.refused(err), err)
 }
 
+// End ends the workflow of a run at once, when it is active.
+func (c *Client) End(ctx context.Context, run journal.Run) error {
+	err := c.client.TerminateWorkflow(ctx, run.Workflow, "", "the site was freed from the run")
+	var missing *serviceerror.NotFound
+	if errors.As(err, &missing) { // it has ended
+		return nil
+	}
+	return cmp.Or(c.settings.refused(err), err)
+}
+
 // Ended returns an error that says how the workflow of a run ended; nil while it is active, or cannot be asked.
 func (c *Client) Ended(ctx context.Context, run journal.Run) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
