@@ -92,7 +92,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 	cmd.Flags().StringVar(&listen, "listen", "", "address for /healthz and /metrics (Prometheus), such as :8643; nothing is served otherwise")
 	cmd.Flags().DurationVar(&grace, "grace", 10*time.Minute, "how long sessions may take to end when the worker is to end")
 	cmd.Flags().DurationVar(&zoneWait, "zone-wait", temporal.DefaultZoneWait, "how long a session waits for a worker of its zone before its node fails; of --control")
-	cmd.Flags().DurationVar(&lostAfter, "lost-after", temporal.DefaultLostAfter, "how long the worker of a session may be silent before another one of its zone goes on; of --control")
+	cmd.Flags().DurationVar(&lostAfter, "lost-after", temporal.DefaultLostAfter, "how long the worker of a session may be silent before another one of its zone goes on, 10s or more; of --control")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if sessions < 1 {
 			return inputError(fmt.Errorf("worker: --sessions %d: must be 1 or more", sessions))
@@ -105,10 +105,22 @@ func NewWorker(version string, environment Environment, journalURL string,
 				return inputError(fmt.Errorf("worker: %w", err))
 			}
 		}
-		for flag, limit := range map[string]time.Duration{"zone-wait": zoneWait, "lost-after": lostAfter} {
-			if limit < time.Second {
-				return inputError(fmt.Errorf("worker: --%s %s: must be 1s or more", flag, limit))
+		hosts := control || len(zones) == 0
+		for _, limit := range []struct {
+			flag         string
+			value, least time.Duration
+		}{{"zone-wait", zoneWait, time.Second}, {"lost-after", lostAfter, temporal.LeastLostAfter}} {
+			if limit.value < limit.least {
+				return inputError(fmt.Errorf("worker: --%s %s: must be %s or more", limit.flag, limit.value, limit.least))
 			}
+			if !hosts && cmd.Flags().Changed(limit.flag) {
+				return inputError(fmt.Errorf("worker: --%s: has no effect with --zone alone: give it to the workers with --control, "+
+					"which host runs", limit.flag))
+			}
+		}
+		if control && len(zones) == 0 && cmd.Flags().Changed("sessions") {
+			return inputError(errors.New("worker: --sessions: has no effect with --control alone, which runs no sessions: leave it " +
+				"out, or give --zone, too"))
 		}
 		var sessionsOf []string // the zones of a worker that hosts no runs
 		if !control {
@@ -142,7 +154,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 		if len(zones) == 0 && !control {
 			w.Zones = []string{""}
 		}
-		if control || len(zones) == 0 {
+		if hosts {
 			client, err := temporal.NewClient(settings)
 			if err != nil {
 				return fmt.Errorf("worker: %w", err)

@@ -58,6 +58,8 @@ const (
 	DefaultZoneWait  = 2 * time.Minute
 	// After DefaultLostAfter a worker that is cut off also gives its sessions up, by its own clock: another one goes on.
 	DefaultLostAfter = time.Minute
+	// LeastLostAfter leaves a worker that lives time for its signs of life, see signs, on a slow server.
+	LeastLostAfter = 10 * time.Second
 )
 
 func (s Settings) wrong(setting, format string, args ...any) error {

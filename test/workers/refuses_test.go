@@ -74,6 +74,10 @@ func TestWorkerRefuses(t *testing.T) {
 		{[]string{"--zone", "rack1", "--zone", "x y"}, nil, 2, `worker: --zone: "x y" is not a usable name; use letters`},
 		{[]string{"--zone", strings.Repeat("x", 300)}, nil, 2, "worker: --zone: the name has 300 characters; use at most 253"},
 		{[]string{"--zone-wait", "0s"}, nil, 2, "worker: --zone-wait 0s: must be 1s or more"},
+		{[]string{"--lost-after", "9s"}, nil, 2, "worker: --lost-after 9s: must be 10s or more"},
+		{[]string{"--zone", "rack1", "--lost-after", "5m"}, nil, 2, "worker: --lost-after: has no effect with --zone alone"},
+		{[]string{"--zone", "rack1", "--zone-wait", "1h"}, nil, 2, "worker: --zone-wait: has no effect with --zone alone"},
+		{[]string{"--control", "--sessions", "5"}, nil, 2, "worker: --sessions: has no effect with --control alone"},
 		{nil, variable("SLIPWAY_KEY", ""), 2, "worker: SLIPWAY_KEY: is needed, and not set"},
 		{[]string{"--zone", "rack2", "--zone", ""}, variable("SLIPWAY_KEY", ""), 2, "worker: SLIPWAY_KEY: is needed, and not set: " +
 			"set it to what `terraform-provider-slipway key --zone rack2` and `terraform-provider-slipway key --zone \"\"` print where " +
