@@ -258,7 +258,12 @@ func openPostgres(ctx context.Context, l Location, site string, ready func(*Stor
 // postgresSites returns the sites that have a journal in a database, sorted, without those whose schema the role may
 // not use.
 func postgresSites(ctx context.Context, l Location) (sites []string, err error) {
-	failed := (&Store{database: postgresDatabase{}, name: shown(l.URL)}).failed
+	failed := func(err error) error { // without advice: no run is at work
+		if err == nil {
+			return nil
+		}
+		return fmt.Errorf("journal %s: %w", shown(l.URL), err)
+	}
 	config, err := parseURL(l.URL)
 	if err != nil {
 		return nil, failed(err)

@@ -39,6 +39,7 @@ type driver struct {
 	wake         <-chan time.Time
 	polls        <-chan time.Time // when to look what a person decided
 	decided      []run.Event      // by a person, not handled yet
+	cancelled    bool             // by a person
 	stopped      bool             // the machine knows that the run is stopped
 	gaveUp       bool             // and that running sessions were given up
 	lost         map[run.ID]loss  // sessions that wait for what the machine says of them
@@ -181,7 +182,10 @@ func (d *driver) decide() {
 		case journal.Resume:
 			d.decided = append(d.decided, run.Event{Kind: run.Resume})
 		case journal.Cancel:
-			d.warn("", "", "the run was cancelled "+e.Message)
+			if !d.cancelled {
+				d.warn("", "", "the run was cancelled "+e.Message)
+			}
+			d.cancelled = true
 			d.cancellation.stop(fmt.Errorf("%w: cancelled %s", run.ErrInterrupted, e.Message))
 		}
 	}
