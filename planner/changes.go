@@ -187,13 +187,16 @@ func (l *taskList) unnotified(i int, actions []task.Action, applied map[resource
 // number of tasks left.
 func (c *changes) excludeOthers(l *taskList, actions []task.Action) (included int) {
 	for i, t := range l.tasks {
-		if actions[i] != "" && !c.includes(t) {
+		if actions[i] != "" && (!c.includes(t) || slices.Contains(l.left, l.ids[i])) {
 			actions[i] = ""
 		}
 	}
 	l.notify(actions)
-	for _, a := range actions {
-		if a != "" {
+	for i := range actions {
+		if slices.Contains(l.left, l.ids[i]) {
+			actions[i] = "" // a notification would give it one of the forms
+		}
+		if actions[i] != "" {
 			included++
 		}
 	}

@@ -110,7 +110,9 @@ type taskList struct {
 	templates map[resource.ID]resource.Parameters
 	guards    invalid.Errors       // what is wrong on a node that no service manager runs
 	replaced  map[resource.ID]bool // what a task supersedes once it is there (litp.md 61)
-	disputed  map[resource.ID]bool // of which services want unequal forms, and one of them counts
+	// of which services want unequal forms, and one of them counts: the tasks that give these
+	disputed map[resource.ID][]task.Task
+	left     []resource.ID // that stay as they are: see [selection.settle]
 	// The following are nil without ordering rules.
 	classes []int // of the tasks
 	waits   map[resource.ID][]sequence.Wait

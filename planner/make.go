@@ -51,6 +51,10 @@ func (c *Cache) makePlan(s site.Site, applied Applied, drift Drift, only *select
 	if wrong := desired.limitTo(applied); len(wrong) > 0 {
 		return nil, append(errs, wrong...)
 	}
+	var stays []Stay
+	if only != nil {
+		stays = only.stays(desired, applied)
+	}
 	changes := compare(desired, applied, drift, includes)
 	held, wrong := desired.holdBack(changes)
 	if len(wrong) > 0 {
@@ -70,10 +74,7 @@ func (c *Cache) makePlan(s site.Site, applied Applied, drift Drift, only *select
 		EndAtPause: s.Approval == site.ApprovalEnd, Postponed: changes.postponed, complete: desired.resolve,
 		withFacts: desired.withFacts}
 	p.Limited, p.Within, p.Waiting = desired.limit, desired.within, changes.waiting
-	p.Held, p.Later = desired.holds, changes.later
-	if only != nil {
-		p.Stays = only.stays(desired)
-	}
+	p.Held, p.Later, p.Stays = desired.holds, changes.later, stays
 	p.SetBatches(desired.settings)
 	if wrong := desired.checkBatches(p); len(wrong) > 0 {
 		return nil, append(errs, wrong...)
@@ -161,7 +162,8 @@ func (c *Cache) Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 	for node, l := range d.wanted {
 		tasks := make([]task.Task, 0, len(l.tasks))
 		for _, t := range l.tasks {
-			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) || l.disputed[t.Resource.ID()] || t.Awaited != nil {
+			if l.details != nil && (!l.drifts(t) || len(t.Pending) > 0) || t.Awaited != nil ||
+				l.disputed[t.Resource.ID()] != nil {
 				continue
 			}
 			t.Node = node
@@ -174,8 +176,9 @@ func (c *Cache) Desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
 
 // MakeFor is [Make] for some services only: the plan holds the tasks of these services, with the removal of what they
 // owned before, and leaves everything else to the next plan. What they share with others stays as it is, see
-// [Plan.Stays]; of unequal forms that of the others counts. Nodes that left the site, and actions of plugins, belong to
-// no service.
-func (c *Cache) MakeFor(s site.Site, applied Applied, services map[string]bool, before Owners) (*Plan, invalid.Errors) {
-	return c.makePlan(s, applied, nil, &selection{services, before})
+// [Plan.Stays]; of unequal forms that of the others counts, and of those of these services alone the one that is among
+// formerly, what was applied before the run. Nodes that left the site, and actions of plugins, belong to no service.
+func (c *Cache) MakeFor(s site.Site, applied, formerly Applied, services map[string]bool, before Owners) (*Plan,
+	invalid.Errors) {
+	return c.makePlan(s, applied, nil, &selection{services, before, formerly})
 }

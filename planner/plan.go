@@ -54,7 +54,8 @@ type Plan struct {
 	Postponed  []resource.ID // callbacks among them, sorted
 	Digest     string        // over everything that the run will do: hexadecimal SHA-256
 
-	// Stays is what the services of [Cache.MakeFor] share with others. It is not part of the digest.
+	// Stays is what the services of [Cache.MakeFor] share with others, or want in unequal forms. It is not part of the
+	// digest.
 	Stays []Stay
 
 	complete  completer
@@ -154,15 +155,25 @@ type Hold struct {
 	Of    int    `json:"of,omitempty"`    // how many batches the group has
 }
 
-// Stay is a resource that services which are deployed again share with others, so that it stays as it is.
+// Stay is a resource that services which are deployed again share with others, so that it stays as it is, or of which
+// they want unequal forms.
 type Stay struct {
 	Node     string
 	Resource resource.ID
 	Services []string // that are deployed again and want it in another form, or not any more; sorted
-	Others   []string // that bring it, too; sorted
+	Others   []string // that bring it, too; sorted; empty where the services alone want unequal forms
+	Formerly bool     // without others: it has the form that it had before the run
 }
 
 func (s Stay) String() string {
+	if len(s.Others) == 0 {
+		how := "stays as the run left it"
+		if s.Formerly {
+			how = "stays as it was before the run"
+		}
+		return fmt.Sprintf("node %q: %s %s: %s, deployed again, want it in different forms", s.Node, s.Resource, how,
+			list(s.Services))
+	}
 	return fmt.Sprintf("node %q: %s stays as it is for %s, deployed again without %s, which brings it, too", s.Node,
 		s.Resource, list(s.Services), list(s.Others))
 }

@@ -17,13 +17,14 @@ import (
 
 // A resource that several services bring to a node with equal parameters, after overrides, is one task, which all of
 // them own. Unequal ones are an error, but for what is deployed already: a rollback brings back what one of them had,
-// and the others still have theirs. Then the form of those that are not rolled back counts.
+// and the others still have theirs. Then the form of those that are not rolled back counts; where all are, that of
+// before the run, see [selection.settle].
 
 // share merges the tasks of a node about the same resource. tasks are those of load after overrides. Where they are not
-// equal, the merged task is that of the first service, or of the first that does not yield, and its resource is among
-// disputed.
+// equal, the merged task is that of the first service, or of the first that does not yield, and disputed has all of
+// them.
 func share(schemas map[string]resource.Schema, load refine.Load, tasks []task.Task, yields yields) (merged []task.Task,
-	disputed map[resource.ID]bool, errs invalid.Errors) {
+	disputed map[resource.ID][]task.Task, errs invalid.Errors) {
 	if len(load.Again) == 0 {
 		return tasks, nil, nil
 	}
@@ -53,9 +54,12 @@ func share(schemas map[string]resource.Schema, load refine.Load, tasks []task.Ta
 					"place them on different nodes", first.Service, id, difference)})
 		default:
 			if disputed == nil {
-				disputed = make(map[resource.ID]bool)
+				disputed = make(map[resource.ID][]task.Task)
 			}
-			disputed[id] = true
+			if disputed[id] == nil {
+				disputed[id] = []task.Task{*first}
+			}
+			disputed[id] = append(disputed[id], other)
 			if service := first.Service; yields(cmp.Or(from[id], service)) && !yields(other.Service) {
 				from[id], *first = other.Service, other
 				first.Service = service

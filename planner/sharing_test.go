@@ -178,3 +178,90 @@ func TestUnequalResourcesOfTwoServices(t *testing.T) {
 		t.Errorf("the digest of the overridden package is %s, want %s", got, want)
 	}
 }
+
+// Services that are deployed again and want unequal forms of what they share: it gets the form that it had before the
+// run, on each node, and stays as it is where none of them wants that.
+func TestDeployedAgainWithUnequalForms(t *testing.T) {
+	forms := func(contents ...string) site.Site {
+		s := site.Site{Name: "web", Nodes: []site.Node{{Name: "n1"}, {Name: "n2"}}}
+		for i, content := range contents {
+			s.Services = append(s.Services, site.Service{Name: string(rune('a' + i)), Configuration: conf{"file": titles{
+				"/etc/shared":                           {"content": content, "notify": "service[d]"},
+				fmt.Sprintf("/etc/own-%c", rune('a'+i)): {"content": content}},
+				"service": titles{"d": {"ensure": "running"}}}})
+		}
+		return s
+	}
+	on := func(contents ...string) planner.Applied { // what each node has, n1 and n2
+		out := planner.Applied{}
+		for i, content := range contents {
+			out[fmt.Sprint("n", i+1)] = allApplied(t, forms(content, content))["n1"]
+		}
+		return out
+	}
+	const asBefore, asItIs = "stays as it was before the run", "stays as the run left it"
+	tests := map[string]struct {
+		wants         []string // of a, b and so on
+		selected      string
+		formerly, now planner.Applied
+		changes       []string // of /etc/shared: node and content
+		stays         []string
+	}{
+		"the run did not change it": {[]string{"one", "two"}, "ab", on("two", "two"), on("two", "two"), nil,
+			[]string{`node "n1": file[/etc/shared] ` + asBefore + `: a, b, deployed again, want it in different forms`,
+				`node "n2": file[/etc/shared] ` + asBefore + `: a, b, deployed again, want it in different forms`}},
+		"it was another one on each node": {[]string{"one", "two"}, "ab", on("one", "two"), on("three", "three"),
+			[]string{"n1 one", "n2 two"}, []string{asBefore, asBefore}},
+		"none of them wants that": {[]string{"one", "two"}, "ab", on("four", "four"), on("three", "four"), nil,
+			[]string{`node "n1": file[/etc/shared] ` + asItIs + `: a, b, deployed again, want it in different forms`, asBefore}},
+		"it was not there": {[]string{"one", "two"}, "ab", nil, on("three", "three"), nil, []string{asItIs, asItIs}},
+		"three services":   {[]string{"one", "two", "two"}, "abc", on("two", "one"), on("two", "two"), []string{"n2 one"}, []string{asBefore, asBefore}},
+		"another one keeps it": {[]string{"one", "two", "two"}, "ab", on("one", "one"), on("two", "two"), nil,
+			[]string{"deployed again without c", "deployed again without c"}},
+		"equal forms": {[]string{"one", "one"}, "ab", on("two", "two"), on("two", "two"), []string{"n1 one", "n2 one"}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, selected := forms(test.wants...), map[string]bool{}
+			for _, c := range test.selected {
+				selected[string(c)] = true
+			}
+			owners, errs := (&planner.Cache{}).OwnersOf(s)
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			p, errs := (&planner.Cache{}).MakeFor(s, test.now, test.formerly, selected, owners)
+			if p == nil {
+				t.Fatal(errs)
+			}
+			var changes []string
+			own := 0
+			for _, phase := range p.Phases {
+				for _, task := range phase.Tasks {
+					switch task.Resource.Title {
+					case "/etc/shared":
+						changes = append(changes, task.Node+" "+task.Resource.Parameters.String("content"))
+						if want := resource.Digest(task.Resource); task.Digest != want || len(task.Owners()) != len(test.wants) {
+							t.Errorf("digest %s, want %s, owners %q", task.Digest, want, task.Owners())
+						}
+					case "/etc/own-a", "/etc/own-b":
+						own++
+					}
+				}
+			}
+			if own == 0 {
+				t.Error("the files that are not shared are in no plan")
+			}
+			if !slices.Equal(changes, test.changes) {
+				t.Errorf("changes %q, want %q", changes, test.changes)
+			}
+			var stays []string
+			for _, stay := range p.Stays {
+				stays = append(stays, stay.String())
+			}
+			if !slices.EqualFunc(stays, test.stays, strings.Contains) {
+				t.Errorf("stays\n%s\nwant\n%s", strings.Join(stays, "\n"), strings.Join(test.stays, "\n"))
+			}
+		})
+	}
+}

@@ -66,3 +66,28 @@ func TestServicesShare(t *testing.T) {
 		{Config: with(nil), Check: s.has("a", "etc/shared", "-")},
 	}, s.gone("a"))
 }
+
+// Two services are rolled back to versions that want unequal forms of what they share, as one of them was rolled back
+// before: it stays as it was before the run, also where the run changed it.
+func TestServicesWithUnequalFormsRolledBack(t *testing.T) {
+	s := newSandbox(t, "a")
+	both := func(web, api string) string {
+		return webSiteWith(s, []string{"a"}, map[string]string{"web": `{ name = "web", ` + web + ` }`,
+			"api": `{ name = "api", ` + api + ` }`}, "rollback_on_failure = true", sharingCatalog)
+	}
+	unequal := wrapped(`file\[/etc/shared\] stays as it was before the run: api, web, deployed again, want it in different ` +
+		`forms(?s:.*)The update of the service "api" was rolled back(?s:.*)The update of the service "web" was rolled back`)
+	is := resource.TestStep{RefreshState: true, ExpectNonEmptyPlan: true, Check: resource.ComposeTestCheckFunc(
+		s.has("a", "etc/shared", "2\n"), s.has("a", "etc/api.conf", "api 1\n"), s.has("a", "etc/web.conf", "web 2\n"))}
+	run(t, []resource.TestStep{
+		{Config: both("size = 1", "size = 1")},
+		{Config: both("size = 2", `size = 2, dir = "none"`), ExpectError: wrapped(`stays as it is for api, deployed again ` +
+			`without web(?s:.*)The update of the service "api" was rolled back`)},
+		is,
+		{Config: both(`size = 2, dir = "none"`, `size = 2, dir = "none"`), ExpectError: unequal},
+		is,
+		{Config: both(`size = 3, dir = "none"`, `size = 3, dir = "none"`), ExpectError: unequal},
+		is,
+		{Config: both("size = 2", "size = 2"), Check: s.has("a", "etc/api.conf", "api 2\n")},
+	}, s.gone("a"))
+}

@@ -350,7 +350,7 @@ func (a *application) passes(ctx context.Context, m *Messages) func(last, whole 
 		deployed := a.Services.Site()
 		deployed.Values, _ = learn(deployed, a.past.Values, whole.Values)
 		a.Deployed = deployed
-		next, errs := a.cache.planFor(deployed, a.appliedAfter(whole), again, owners)
+		next, errs := a.cache.planFor(deployed, a.appliedAfter(whole), a.past.Applied, again, owners)
 		if len(errs.Errors()) > 0 {
 			m.fail("A service cannot be deployed as its lifecycle asks", "%v", errs.Errors())
 			return nil

@@ -89,11 +89,11 @@ func (c *Cache) plan(s site.Site, applied planner.Applied, drift planner.Drift) 
 	return cache.Make(s, applied, drift)
 }
 
-func (c *Cache) planFor(s site.Site, applied planner.Applied, services map[string]bool, before planner.Owners) (
-	*planner.Plan, invalid.Errors) {
+func (c *Cache) planFor(s site.Site, applied, formerly planner.Applied, services map[string]bool,
+	before planner.Owners) (*planner.Plan, invalid.Errors) {
 	cache, unlock := c.lock()
 	defer unlock()
-	return cache.MakeFor(s, applied, services, before)
+	return cache.MakeFor(s, applied, formerly, services, before)
 }
 
 func (c *Cache) desired(s site.Site) (map[string][]task.Task, invalid.Errors) {
