@@ -185,8 +185,7 @@ func (x *session) recordApplied(ctx context.Context, j *operation, e *ledger.Ent
 	e.Digest, e.Run, e.Object, e.Guard, e.Wants = j.Digest, x.manifest.Run, j.object, j.Guard(), j.wants()
 	e.Sensitive = j.Sensitive()
 	x.find(ctx, j, e)
-	var err error
-	if e.MACs, err = x.secretMACs(j); err != nil {
+	if err := x.recordSecrets(j, e); err != nil {
 		return err
 	}
 	x.ledger.Change(ledger.Record{Entry: e})
@@ -247,8 +246,7 @@ func (x *session) record(ctx context.Context, j *operation, digest string) error
 		}
 		if digest != "" {
 			x.find(ctx, j, e)
-			var err error
-			if e.MACs, err = x.secretMACs(j); err != nil {
+			if err := x.recordSecrets(j, e); err != nil {
 				return err
 			}
 		}

@@ -50,6 +50,28 @@ func (x *session) secretMACs(j *operation) (macs map[string]string, err error) {
 	return macs, err
 }
 
+// withoutSecrets returns the digest of an item without the texts that have secrets; empty where it has none. All that
+// have some are sensitive, whether they say so or not.
+func (j *operation) withoutSecrets() string {
+	if j.named == nil {
+		return ""
+	}
+	rest := *j.named
+	rest.Parameters = rest.Parameters.ReplaceSecrets(func(_, _, _ string) string { return types.Hidden })
+	rest.Parameters[resource.Sensitive] = true
+	return resource.Digest(rest)
+}
+
+// recordSecrets writes into an item's entry what identifies its secrets, and what it is without them.
+func (x *session) recordSecrets(j *operation, e *ledger.Entry) (err error) {
+	e.MACs, err = x.secretMACs(j)
+	e.Rest = ""
+	if len(e.MACs) > 0 {
+		e.Rest = j.withoutSecrets()
+	}
+	return err
+}
+
 // coversSecret reports whether all that an item differs from may be secret, because of what the ledger says of its
 // object: what is wanted in its place may be plain. A resource of another title may have put it there, or one of the
 // same file that is about to leave it. An item that is applied in its form has its secrets where that form has them.

@@ -28,17 +28,18 @@ func (x *session) differsFromOthers(j *operation) error {
 			return err
 		case e.Digest == "" && x.ledger.Entry(x.manifest.Site, j.id) == nil:
 			return fmt.Errorf("%sand has not finished it; apply or destroy that site first", has)
-		case e.Digest != "" && e.Digest != j.Digest:
+		case e.Digest != "" && e.Digest != j.Digest && (e.Rest == "" || e.Rest != j.withoutSecrets()):
 			return fmt.Errorf("%swith other parameters%s; write the same in both, or keep it in one of them", has,
 				j.differencesTo(e.Wants))
 		case !same:
-			return fmt.Errorf("%swith another content of its secrets; give both the same, or keep it in one of them", has)
+			return fmt.Errorf("%swith another content in the parameters that have secrets; give both the same, or keep it in one of them", has)
 		}
 	}
 	return nil
 }
 
-// hasSecretOf reports whether an entry of another site has the content that a secret gives, as far as both are known.
+// hasSecretOf reports whether an entry of another site has what an item's texts with secrets give, as far as both are
+// known. What the secrets are called, and their versions, do not matter.
 func (x *session) hasSecretOf(j *operation, e *ledger.Entry) (bool, error) {
 	macs, err := x.secretMACs(j)
 	return len(macs) == 0 || len(e.MACs) == 0 || e.Digest == "" || maps.Equal(macs, e.MACs), err

@@ -159,12 +159,72 @@ func TestSitesWithSecretsOfOneName(t *testing.T) {
 	b := nodeOf(t, nil)
 	b.wantAll("first", Changed, b.of("one", with("password1")))
 	if r := b.of("two", with("password2"))[0]; r.Status != Failed ||
-		!strings.Contains(r.Message, "another content of its secrets") || strings.Contains(r.Message, "password") {
+		!strings.Contains(r.Message, "another content in the parameters that have secrets") || strings.Contains(r.Message, "password") {
 		t.Errorf("%s: %s", r.Status, r.Message)
 	}
 	b.wantAll("the same one", Unchanged, b.of("two", with("password1")))
 	for _, site := range []string{"one", "two"} {
 		b.wantAll(site, Unchanged, b.of(site, Manifest{Mode: Check, Items: items}))
+	}
+}
+
+// TestSitesWithSecretsOfOtherNames: what two sites bring with secrets of equal content is one resource, whatever the
+// secrets are called, and whatever their versions are. A check without their contents sees no difference, and nothing
+// of them is in the ledger. The rest of the resource counts, and so does where in it the secrets are.
+func TestSitesWithSecretsOfOtherNames(t *testing.T) {
+	const theirs, named, later = "⟦secret:password@1⟧", "⟦secret:db@1⟧", "⟦secret:password@7⟧"
+	contents := map[string]string{"password@1": secretOneText, "db@1": secretOneText, "password@7": secretOneText, "other@1": secretTwoText,
+		"part@1": secretOneText[:8], "end@1": secretOneText[8:]}
+	file := func(content string, more ...any) Item {
+		return item("file[/f]", append([]any{"content", content}, more...)...)
+	}
+	cron := func(environment ...any) Item {
+		return item("cron[j]", "command", "/bin/true", "user", "root", "environment", environment)
+	}
+	for name, tt := range map[string]struct {
+		theirs, ours Item
+		want         string // of the error; empty: it is shared
+	}{
+		"another name":            {file(theirs), file(named), ""},
+		"another version":         {file(theirs), file(later), ""},
+		"within a text":           {file("p=" + theirs + "\n"), file("p=" + named + "\n"), ""},
+		"another part of it":      {file(theirs), file("⟦secret:part@1⟧⟦secret:end@1⟧"), ""},
+		"sensitive, as it is":     {file(theirs), file(later, "sensitive", true), ""},
+		"in a list":               {cron("A=1", "P="+theirs), cron("A=1", "P="+named), ""},
+		"another content":         {file(theirs), file("⟦secret:other@1⟧"), "with another content in the parameters that have secrets"},
+		"another text around it":  {file("p=" + theirs), file("q=" + named), "with another content in the parameters that have secrets"},
+		"another parameter":       {file(theirs, "mode", "0600"), file(named, "mode", "0640"), "with other parameters, in what is sensitive"},
+		"at another place":        {cron("P="+theirs, "A=1"), cron("A=1", "P="+named), "with other parameters"},
+		"no secret":               {file(theirs), file(secretOneText, "sensitive", true), "with other parameters"},
+		"no secret of the others": {file(secretOneText, "sensitive", true), file(named), "with other parameters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := nodeOf(t, map[string]string{"/etc/passwd": "root:x:0:0::/:/bin/sh\n", "/var/spool/cron/crontabs/x": ""})
+			one := Manifest{Mode: Apply, Items: []Item{tt.theirs}, Secrets: contents}
+			two := Manifest{Mode: Apply, Items: []Item{tt.ours}, Secrets: contents}
+			b.wantAll("first", Changed, b.of("one", one))
+			r := b.of("two", two)[0]
+			if tt.want != "" {
+				if r.Status != Failed || !strings.Contains(r.Message, tt.want) || strings.Contains(r.Message, secretOneText) {
+					t.Errorf("%s: %s; want %q", r.Status, r.Message, tt.want)
+				}
+				return
+			}
+			b.wantAll("second", Unchanged, []Result{r})
+			for range 2 {
+				one.Mode, one.Secrets, two.Mode, two.Secrets = Check, nil, Check, nil
+				b.wantAll("one", Unchanged, b.of("one", one))
+				b.wantAll("two", Unchanged, b.of("two", two))
+			}
+			for path, content := range b.tree() {
+				if strings.HasPrefix(path, "/var/lib") && strings.Contains(content, resource.SHA256(secretOneText)) ||
+					strings.HasPrefix(path, "/var/lib") && strings.Contains(content, secretOneText) {
+					t.Errorf("%s has the secret: %s", path, content)
+				}
+			}
+			b.wantAll("one leaves", Unchanged, b.of("one", Manifest{Mode: Apply, Items: []Item{removal(string(tt.theirs.ID()))}}))
+			b.wantAll("two leaves", Changed, b.of("two", Manifest{Mode: Apply, Items: []Item{removal(string(tt.ours.ID()))}}))
+		})
 	}
 }
 

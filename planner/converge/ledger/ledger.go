@@ -79,6 +79,9 @@ type Entry struct {
 	There bool `json:"there,omitempty"`
 	// MACs are the HMACs of the texts with secrets, with the node's own key, by where they are in the parameters.
 	MACs map[string]string `json:"macs,omitempty"`
+	// Rest is, beside MACs, the digest of the resource without these texts. Sites whose secrets have other names or
+	// versions compare both. An older slipway recorded none.
+	Rest string `json:"rest,omitempty"`
 	// Sensitive says that what is there may be secret: the resource was sensitive when it was applied last, or is since
 	// an apply that was started and is not finished.
 	Sensitive bool `json:"sensitive,omitempty"`
