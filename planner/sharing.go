@@ -147,12 +147,13 @@ func parameterDifferences(schema resource.Schema, first, other resource.Resource
 		all = resource.Parameters{}
 	}
 	maps.Copy(all, other.Parameters)
+	meant, meantToo := schema.Meaning(other), schema.Meaning(first)
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		here, there := other.Parameters[name], first.Parameters[name]
 		_, unknown := here.(resource.Unknown)
 		_, unknownToo := there.(resource.Unknown)
-		if unknown || unknownToo || resource.Canonical(here) == resource.Canonical(there) {
+		if unknown || unknownToo || resource.Canonical(meant[name]) == resource.Canonical(meantToo[name]) {
 			continue
 		}
 		secret := first.Sensitive() || other.Sensitive() || slices.ContainsFunc(schema.Parameters,

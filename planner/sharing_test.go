@@ -265,3 +265,50 @@ func TestDeployedAgainWithUnequalForms(t *testing.T) {
 		})
 	}
 }
+
+// Ways to write the same of a node are equal: the first service's stays, with its digest, and others are not.
+func TestServicesThatWriteTheSameDifferently(t *testing.T) {
+	tests := []struct {
+		typ      string
+		one, two params
+		equal    bool
+	}{
+		{"package", params{"ensure": "present"}, params{"ensure": "installed"}, true},
+		{"package", params{}, params{"ensure": "installed"}, true},
+		{"package", params{"ensure": "present"}, params{"ensure": "latest"}, false},
+		{"package", params{}, params{"ensure": "absent"}, false},
+		{"file", params{"content": "x", "mode": "644"}, params{"content": "x", "mode": "0644"}, true},
+		{"file", params{"content": "x", "mode": "644"}, params{"content": "x", "mode": "4644"}, false},
+		{"file", params{"content": "x"}, params{"content": "x", "ensure": "file"}, true},
+		{"file", params{"target": "/x"}, params{"target": "/x", "ensure": "link"}, true},
+		{"file", params{"mode": "0644"}, params{"ensure": "file", "mode": "0644"}, false},
+		{"file", params{"content": "x"}, params{"content": "x", "mode": "0644"}, false},
+		{"user", params{"uid": int64(1500)}, params{"uid": "1500", "ensure": "present"}, true},
+		{"host", params{"ip": "192.0.2.1"}, params{"ip": "192.0.2.1", "ensure": "present"}, true},
+		{"mount", params{"device": "/dev/sdb"}, params{"device": "/dev/sdb", "ensure": "mounted"}, true},
+		{"mount", params{"device": "/dev/sdb", "ensure": "defined"}, params{"device": "/dev/sdb", "ensure": "present"}, true},
+		{"mount", params{"device": "/dev/sdb"}, params{"device": "/dev/sdb", "ensure": "present"}, false},
+	}
+	for _, test := range tests {
+		for _, forms := range [][]params{{test.one, test.two}, {test.two, test.one}} {
+			s, alone := vhosts("a", "b"), vhosts("a")
+			for i := range forms {
+				s.Services[i].Configuration = conf{test.typ: titles{"/same": forms[i]}}
+			}
+			if test.typ == "package" || test.typ == "user" || test.typ == "host" {
+				for i := range forms {
+					s.Services[i].Configuration = conf{test.typ: titles{"same": forms[i]}}
+				}
+			}
+			alone.Services[0].Configuration = s.Services[0].Configuration
+			p, errs := planner.Make(s, nil, nil)
+			if (p != nil) != test.equal {
+				t.Errorf("%s: %v beside %v: equal: %t, want %t\n%v", test.typ, forms[0], forms[1], p != nil, test.equal, errs)
+				continue
+			}
+			if p != nil && p.Digest != mustMake(t, alone, nil, nil).Digest {
+				t.Errorf("%s: %v beside %v: the digest is not that of the first alone", test.typ, forms[0], forms[1])
+			}
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (x *session) differsFromOthers(j *operation) error {
 			return err
 		case e.Digest == "" && x.ledger.Entry(x.manifest.Site, j.id) == nil:
 			return fmt.Errorf("%sand has not finished it; apply or destroy that site first", has)
-		case e.Digest != "" && e.Digest != j.Digest && (e.Rest == "" || e.Rest != j.withoutSecrets()):
+		case e.Digest != "" && e.Digest != j.Digest && !j.meansAs(e):
 			return fmt.Errorf("%swith other parameters%s; write the same in both, or keep it in one of them", has,
 				j.differencesTo(e.Wants))
 		case !same:
@@ -99,12 +99,55 @@ func (x *session) notifyOthers(j *operation) {
 // digest.
 const wantLimit = 60
 
+// meansAs reports whether an entry of another site wants the same as j where both write it in different ways. With what
+// the entry has in place of what differs, j means the same and has the digest of the entry. What the ledger has only as
+// a digest, or hides, must be written in the same way.
+func (j *operation) meansAs(e *ledger.Entry) bool {
+	if e.Rest != "" && e.Rest == j.withoutSecrets() {
+		return true
+	}
+	if e.Wants == nil {
+		return false
+	}
+	r, ours := j.asGiven(), j.wants()
+	if j.named != nil {
+		r = *j.named
+	}
+	written := r
+	if written.Parameters = maps.Clone(r.Parameters); written.Parameters == nil {
+		written.Parameters = resource.Parameters{}
+	}
+	for name := range ours {
+		if _, has := e.Wants[name]; !has {
+			delete(written.Parameters, name)
+		}
+	}
+	for name, theirs := range e.Wants {
+		var value any
+		switch {
+		case ours[name] == theirs:
+			continue
+		case json.Unmarshal([]byte(theirs), &value) != nil:
+			return false
+		}
+		written.Parameters[name] = value
+	}
+	declared := j.typ.Schema()
+	return resource.Digest(written) == e.Digest && resource.Canonical(map[string]any(declared.Meaning(written))) ==
+		resource.Canonical(map[string]any(declared.Meaning(r)))
+}
+
+// asGiven is the resource as it came, without what returns.
+func (j *operation) asGiven() resource.Resource {
+	if j.given != nil {
+		return *j.given
+	}
+	return j.Resource
+}
+
 // wants returns the parameters of an item as other sites may see them.
 func (j *operation) wants() map[string]string {
-	r := j.Resource
-	if j.given != nil {
-		r = *j.given
-	}
+	r := j.asGiven()
 	if len(r.Parameters) == 0 {
 		return nil
 	}

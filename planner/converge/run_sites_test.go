@@ -150,6 +150,35 @@ func TestSitesThatContradict(t *testing.T) {
 	}
 }
 
+// TestSitesThatWriteTheSameDifferently: what two sites write in different ways and mean the same is one resource, whoever came first.
+func TestSitesThatWriteTheSameDifferently(t *testing.T) {
+	long := strings.Repeat("long ", 100)
+	for name, forms := range map[string][2]Item{
+		"mode":        {item("file[/f]", "content", "1", "mode", "644"), item("file[/f]", "content", "1", "mode", "0644")},
+		"long":        {item("file[/f]", "content", long, "mode", "644"), item("file[/f]", "content", long, "mode", "0644")},
+		"ensure":      {item("file[/f]", "content", "1"), item("file[/f]", "content", "1", "ensure", "file")},
+		"of a host":   {item("host[web]", "ip", "192.0.2.1"), item("host[web]", "ip", "192.0.2.1", "ensure", "present")},
+		"of settings": {item("ini_setting[a]", "path", "/x", "setting", "a", "value", "1"), item("ini_setting[a]", "path", "/x", "setting", "a", "value", "1", "ensure", "present")},
+	} {
+		for _, forms := range [][2]Item{forms, {forms[1], forms[0]}} {
+			t.Run(name, func(t *testing.T) {
+				b := nodeOf(t, map[string]string{"/f": "old", "/etc/hosts": "127.0.0.1 localhost\n"})
+				before := b.tree()
+				one, two := Manifest{Mode: Apply, Items: forms[:1]}, Manifest{Mode: Apply, Items: forms[1:]}
+				b.wantAll("first", Changed, b.of("one", one))
+				b.wantAll("second", Unchanged, b.of("two", two))
+				b.wantAll("the first again", Unchanged, b.of("one", one))
+				b.wantAll("the second, checked", Unchanged, b.of("two", Manifest{Mode: Check, Items: forms[1:]}))
+				b.wantAll("without the first", Unchanged, b.of("one", Manifest{Mode: Apply, TearDown: true}))
+				b.of("two", Manifest{Mode: Apply, TearDown: true})
+				if diff := cmp.Diff(withoutSlipway(before), withoutSlipway(b.tree())); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
 // TestSitesWithSecretsOfOneName: a secret of the same name and version in two sites need not be the same.
 func TestSitesWithSecretsOfOneName(t *testing.T) {
 	items := []Item{item("file[/f]", "content", "⟦secret:password@1⟧")}

@@ -40,6 +40,10 @@ type Schema struct {
 	// old one first. When one is given a new title, the new one takes over what the ledger has of the old. Object has
 	// the name of it, where it has no other.
 	Target func(Resource) (object, aim string)
+	// Alike returns those parameters, given or not, of which several ways to write them want the same of a node, in the
+	// form that stands for all of them; optional. Unlike [Schema.Normalize] it is in no digest. It sees parameters in
+	// their normal form, which may be references to secrets, templates or unknown.
+	Alike func(Resource) Parameters
 }
 
 // Parameter declares one parameter of a type.

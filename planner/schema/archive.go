@@ -56,6 +56,7 @@ func Archive() resource.Schema {
 				Description: "URL of the proxy that fetches a URL. Default: none."},
 		},
 		Check:  checkArchive,
+		Alike:  ensureAlike("present", nil),
 		Target: archiveTarget,
 	}
 }

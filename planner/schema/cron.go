@@ -53,6 +53,7 @@ func Cron() resource.Schema {
 			}
 			return errs
 		},
+		Alike:  ensureAlike("present", nil),
 		Target: cronTarget,
 	}
 }

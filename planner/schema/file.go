@@ -84,6 +84,7 @@ func File() resource.Schema {
 		},
 		Check:  checkFile,
 		Target: func(r resource.Resource) (name, aim string) { return FilePath(r), "" },
+		Alike:  fileAlike,
 	}
 }
 
@@ -320,6 +321,18 @@ func FileEnsure(r resource.Resource) string {
 		otherwise = fileDirectory
 	}
 	return r.Parameters.StringOr("ensure", otherwise)
+}
+
+// fileAlike is [resource.Schema.Alike] of files: what is at the path without ensure, and octal modes.
+func fileAlike(r resource.Resource) resource.Parameters {
+	alike := resource.Parameters{}
+	if ensure := FileEnsure(r); !r.Parameters.Has("ensure") && ensure != "" {
+		alike["ensure"] = ensure
+	}
+	if mode := r.Parameters.String("mode"); len(mode) == 3 && checkMode(mode) == nil && mode[0] >= '0' && mode[0] <= '7' {
+		alike["mode"] = "0" + mode
+	}
+	return alike
 }
 
 // contents are the parameters that give the content of a file.

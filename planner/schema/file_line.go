@@ -32,6 +32,7 @@ func FileLine() resource.Schema {
 				Description: "Whether `ensure = \"absent\"` removes the lines that `match` matches. Default: false, it removes those that equal `line`."},
 		},
 		Check:  checkFileLine,
+		Alike:  ensureAlike("present", nil),
 		Target: fileLineTarget,
 	}
 }

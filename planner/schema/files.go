@@ -43,6 +43,22 @@ func ensureParameter(what string) resource.Parameter {
 		Description: "Whether " + what + " is there. Default: present."}
 }
 
+// ensureAlike is [resource.Schema.Alike] of types of which only ensure can be written in several ways: it has a default,
+// and some values stand for others.
+func ensureAlike(otherwise string, same map[string]string) func(resource.Resource) resource.Parameters {
+	return func(r resource.Resource) resource.Parameters {
+		ensure, given := r.Parameters["ensure"]
+		if !given {
+			ensure = otherwise
+		}
+		text, _ := ensure.(string)
+		if other, has := same[text]; has {
+			ensure = other
+		}
+		return resource.Parameters{"ensure": ensure}
+	}
+}
+
 // targetOf is the target of types that are known by the path of their first file. Which of the files they have, and
 // whether they are absent, is part of the aim.
 func targetOf(files func(resource.Resource) []resource.Resource) func(resource.Resource) (object, aim string) {
@@ -114,6 +130,7 @@ func SystemdUnit() resource.Schema {
 		Check: func(r resource.Resource) []invalid.Error {
 			return append(errorOf("unit", checkUnit(UnitName(r))), neededUnlessAbsent(r, "content")...)
 		},
+		Alike:  ensureAlike("present", nil),
 		Target: targetOf(UnitFiles),
 	}
 }
@@ -165,6 +182,7 @@ func KernelModule() resource.Schema {
 			}
 			return errs
 		},
+		Alike:  ensureAlike("present", nil),
 		Target: targetOf(ModuleFiles),
 	}
 }

@@ -32,6 +32,7 @@ func Group() resource.Schema {
 			}
 			return errs
 		},
+		Alike:  ensureAlike("present", nil),
 		Target: groupTarget,
 	}
 }

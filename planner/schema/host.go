@@ -31,6 +31,7 @@ func Host() resource.Schema {
 			}
 			return neededUnlessAbsent(r, "ip")
 		},
+		Alike:  ensureAlike("present", nil),
 		Target: hostTarget,
 	}
 }

@@ -31,6 +31,7 @@ func IniSetting() resource.Schema {
 				Description: "What stands after the name of a section. Default: `]`."},
 		},
 		Check:  checkIniSetting,
+		Alike:  ensureAlike("present", nil),
 		Target: iniSettingTarget,
 	}
 }

@@ -50,6 +50,7 @@ func Mount() resource.Schema {
 			}
 			return append(errs, neededUnlessAbsent(r, "device")...)
 		},
+		Alike: ensureAlike("mounted", map[string]string{"defined": "present"}),
 		Target: func(r resource.Resource) (name, aim string) {
 			if IsSwap(r) {
 				return "swap " + r.Parameters.String("device"), ""

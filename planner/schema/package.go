@@ -36,6 +36,7 @@ func Package() resource.Schema {
 		Check: func(r resource.Resource) []invalid.Error {
 			return packageErrors(r)
 		},
+		Alike:  ensureAlike("installed", map[string]string{"present": "installed"}),
 		Target: packageTarget,
 	}
 }

@@ -59,6 +59,7 @@ func AptRepository() resource.Schema {
 			}
 			return errs
 		},
+		Alike:  ensureAlike("present", nil),
 		Target: targetOf(AptFiles),
 	}
 }
@@ -155,6 +156,7 @@ func YumRepository() resource.Schema {
 			}
 			return append(errs, checkLogin(r, "username", "password")...)
 		},
+		Alike:  ensureAlike("present", nil),
 		Target: targetOf(YumFiles),
 	}
 }

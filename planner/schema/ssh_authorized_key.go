@@ -43,6 +43,7 @@ func SSHAuthorizedKey() resource.Schema {
 				Description: "What the key may do, as in sshd(8): `from=\"192.0.2.0/24\"`, `restrict`. Default: those that are there."},
 		},
 		Check: checkAuthorizedKey,
+		Alike: ensureAlike("present", nil),
 		Target: func(r resource.Resource) (object, aim string) {
 			return r.Parameters.StringOr("target", "~"+r.Parameters.String("user")) + " " + KeyName(r), aimOf(!WantsAbsent(r))
 		},

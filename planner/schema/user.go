@@ -52,6 +52,7 @@ func User() resource.Schema {
 				Description: "Take the id from the range for the system when the user is made. Default: false."},
 		},
 		Check:  checkUser,
+		Alike:  ensureAlike("present", nil),
 		Target: userTarget,
 	}
 }

@@ -46,6 +46,7 @@ func Vcsrepo() resource.Schema {
 				Description: "`git`, which is the only one."},
 		},
 		Check: checkVcsrepo,
+		Alike: ensureAlike("present", nil),
 		Target: func(r resource.Resource) (object, aim string) {
 			if ensure := r.Parameters.String("ensure"); ensure == "absent" || ensure == "bare" {
 				return FilePath(r), ensure
