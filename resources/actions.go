@@ -120,14 +120,15 @@ func (a *checkAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 		lines[i] = fmt.Sprintf("node %q: %s: %s", d.Node, d.Resource, change)
 		resp.SendProgress(action.InvokeProgressEvent{Message: lines[i]})
 	}
-	switch {
-	case len(lines) > 0:
+	if len(lines) > 0 {
 		resp.Diagnostics.AddError("The site differs from what was applied",
 			strings.Join(engine.FirstLines(lines), "\n")+"\n\nThe next apply repairs it.")
-	case len(looked.Unreachable) > 0:
+	}
+	if len(looked.Unreachable) > 0 {
 		resp.Diagnostics.AddError("Not every node could be checked",
 			"These do not answer: "+strings.Join(engine.FirstLines(looked.Unreachable), ", ")+".")
-	default:
+	}
+	if len(lines)+len(looked.Unreachable) == 0 {
 		resp.SendProgress(action.InvokeProgressEvent{Message: fmt.Sprintf("site %s: no drift on %d nodes", s.Name,
 			len(s.Nodes))})
 	}

@@ -97,6 +97,20 @@ func TestActions(t *testing.T) {
 		t.Errorf("a check finds drift: %q %q", printed, errs)
 	}
 
+	gone := filepath.Join(folder, "gone")
+	if err := os.Rename(filepath.Join(folder, "a"), gone); err != nil {
+		t.Fatal(err)
+	}
+	_, errs = p.invoke("slipway_check", deployment)
+	for _, want := range []string{`node "b": file[/etc/motd]: content`, "Not every node could be checked: These do not answer: a."} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("a check of a site with drift and a node that does not answer: %q, want %q", errs, want)
+		}
+	}
+	if err := os.Rename(gone, filepath.Join(folder, "a")); err != nil {
+		t.Fatal(err)
+	}
+
 	ledger := filepath.Join(folder, "a/var/lib/slipway/ledger.json")
 	text, err := os.ReadFile(ledger)
 	if err != nil {
