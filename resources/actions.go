@@ -143,7 +143,7 @@ func (*rebootAction) Schema(_ context.Context, _ action.SchemaRequest, resp *act
 		Attributes: map[string]schema.Attribute{
 			"deployment": deploymentAttribute(),
 			"nodes": schema.ListAttribute{Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Names of the nodes, in the order of their restarts. Default: all nodes of the deployment, by name."},
+				MarkdownDescription: "Names of the nodes, in the order of their restarts; one that is named again restarts once. Default: all nodes of the deployment, by name."},
 			"timeout": schema.StringAttribute{Optional: true, Validators: []validator.String{durationValidator()},
 				MarkdownDescription: "How long each node may take to be back, such as `10m`. Default: 10 minutes."},
 		},

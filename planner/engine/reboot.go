@@ -22,8 +22,8 @@ const Reboot = "reboot"
 
 // Reboot restarts nodes of a site, given by name, one after the other, and waits for each: at most limit, 0 is none
 // besides that of ctx. It takes the lease of the site, so that no run is at work meanwhile. done is called for each
-// node that is back. The first one that fails is the last. On the nodes, nothing is left of it. Parts of a second in
-// limit count as a whole one.
+// node that is back. A node that is named again restarts once. The first one that fails is the last. On the nodes,
+// nothing is left of it. Parts of a second in limit count as a whole one.
 func (e *Engine) Reboot(ctx context.Context, s site.Site, nodes []string, limit time.Duration, how Settings,
 	done func(node string)) (m Messages) {
 	var chosen []site.Node
@@ -33,7 +33,9 @@ func (e *Engine) Reboot(ctx context.Context, s site.Site, nodes []string, limit 
 			m.fail("No such node", "The site %q has no node %q; name one of its nodes. No node was restarted.", s.Name, name)
 			continue
 		}
-		chosen = append(chosen, s.Nodes[i])
+		if !slices.ContainsFunc(chosen, func(n site.Node) bool { return n.Name == name }) {
+			chosen = append(chosen, s.Nodes[i])
+		}
 	}
 	if m.Failed() {
 		return m

@@ -54,7 +54,7 @@ func TestReboot(t *testing.T) {
 	if !m.Failed() || !strings.Contains(m[0].Error(), `no node "x"`) || len(sent) > 0 {
 		t.Errorf("a node that is not there: %v, %q was sent", m, sent)
 	}
-	m = e.Reboot(t.Context(), s, []string{"c", "b", "a"}, 500*time.Millisecond, engine.Settings{}, done)
+	m = e.Reboot(t.Context(), s, []string{"c", "c", "b", "a", "c"}, 500*time.Millisecond, engine.Settings{}, done)
 	if want := []string{"restart c", "forget c", "restart b"}; !slices.Equal(sent, want) || !slices.Equal(back, []string{"c"}) {
 		t.Errorf("%q was sent, want %q; back are %q", sent, want, back)
 	}
