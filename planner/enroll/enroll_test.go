@@ -135,7 +135,9 @@ func TestBounded(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"web[1:3]:22 a=b\n[x:children]\ny\n[y]\n", "Host a b\n ProxyJump c\nHost *\n Port 3\n",
 		"all: {hosts: {a: {x: !vault y}}, children: {b: &b {children: *b}}}", `{"_meta": {"hostvars": {"a": {"ansible_port": 1}}}, "g": ["a"]}`,
-		"schema: drydock/BaremetalNode/v1\nmetadata: {name: a}\ndata: {addressing: [{network: x, address: y}]}\n"} {
+		"schema: drydock/BaremetalNode/v1\nmetadata: {name: a}\ndata: {addressing: [{network: x, address: y}]}\n",
+		"schema: drydock/BaremetalNode/v1\nmetadata: {name: a}\ndata: {host_profile: b, addressing: [{network: x, address: y}]}\n---\n" +
+			"schema: drydock/HostProfile/v1\nmetadata: {name: b}\ndata: {host_profile: b, metadata: {tags: [a, '!b'], owner_data: {x: y}}}\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
