@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/slipway/terraform-provider-slipway/planner/invalid"
+	"github.com/slipway/terraform-provider-slipway/resources/values"
 )
 
 // ConnectionField is one attribute of a connection, as the provider (`connection`) and slipway_node (`connect`) have
@@ -160,6 +161,7 @@ func connectionAttributes(fields []ConnectionField, ofProvider bool) map[string]
 			attributes[f.Name] = list(description, listvalidator.ValueStringsAre(stringvalidator.LengthAtLeast(1)))
 		case BastionsField:
 			attributes[f.Name] = schema.ListNestedAttribute{Optional: true, MarkdownDescription: description,
+				Validators: []validator.List{values.NoNulls{}},
 				NestedObject: schema.NestedAttributeObject{Validators: either,
 					Attributes: connectionAttributes(hopFields(), ofProvider)}}
 		}

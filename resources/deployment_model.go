@@ -107,7 +107,9 @@ func (m deploymentModelV1) desired(ctx context.Context) (d document.Deployment, 
 // to be used. A directory of the controller that cannot be read is what [Deployment.work] reports.
 func (m deploymentModelV1) Value(ctx context.Context) (s site.Site, known bool, diags diag.Diagnostics) {
 	d, diags := m.desired(ctx)
-	s, known, errs := document.NewValues(false).Site(d)
+	reader := document.NewValues(false)
+	reader.Past = true // the plan had what is wrong
+	s, known, errs := reader.Site(d)
 	diags.Append(values.Diagnostics(errs)...)
 	s, _ = engine.ReadDirectories(s)
 	return s, known, diags

@@ -139,7 +139,7 @@ func serviceSchema() schema.Schema {
 			"service_lifecycle": text("The lifecycle that the service is driven through: the name of one that slipway brings, or a document that has one (`file(\"lifecycle.yaml\")`). Left out, it is the one that the entity names, "+
 				"`slipway_default` in most cases. The guide [Services](../guides/services) says how lifecycles are made. For a service of an entity.", textRule("the name of a lifecycle that slipway brings, or a document with one", checkLifecycle)),
 			"gates": mapping(types.BoolType, "Opens (`true`) and closes (`false`) gates of the lifecycle: its transfers with a `config` name happen by themselves only while the gate of that name is open. A gate that is not named is open. "+
-				"For a service of an entity."),
+				"For a service of an entity.", values.NoNulls{}),
 			"rollback_on_failure": flag("When an update of the service fails, deploy in the same apply what was deployed before, on all of its nodes; the apply fails all the same, and the next plan shows the change again. Default `false`: what " +
 				"was reached stays, and the next apply goes on from there. For a service of an entity."),
 			"target_state": text("A state of the lifecycle to ask for, such as `maintenance`: the service is brought there when the lifecycle has a transfer on request (`api_set_state`) from where it is. For a service of an entity.", stringvalidator.LengthAtLeast(1)),

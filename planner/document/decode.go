@@ -189,6 +189,11 @@ func (r *reader) mapInto(v reflect.Value, n *yaml.Node, path string) {
 	if v.Type().Elem().Kind() == reflect.Map {
 		at = join
 	}
+	for i, mapping := 0, r.resolve(n); r.noNulls && !r.strict && i+1 < len(mapping.Content); i += 2 {
+		if value := mapping.Content[i+1]; isNull(value) {
+			r.wrongKind(value, value, at(path, mapping.Content[i].Value), "")
+		}
+	}
 	for _, f := range fs.list {
 		if f.name == "" && v.Type().Elem().Kind() == reflect.Map {
 			r.report(f.key, path, invalid.EmptyType, "a type is empty; write type: {parameter: value}")

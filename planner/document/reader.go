@@ -53,6 +53,7 @@ type reader struct {
 	live        bool // the value comes from Terraform itself: it may be unknown or null in part, and has no positions
 	partly      bool // of what is live, parameters of configuration resources may stay unknown
 	strict      bool // of what is live, null in a configuration is an error
+	noNulls     bool // of what is live, a null element of a mapping is an error
 	someUnknown bool // something that is live is unknown
 }
 

@@ -29,6 +29,9 @@ import (
 type Values struct {
 	// Partly says that parameters of configuration resources may stay unknown: they come as [resource.Unknown].
 	Partly bool
+	// Past says that the values were accepted before: null elements of their mappings count as left out. Otherwise they
+	// are errors in the objects of a site, as in the resources.
+	Past bool
 
 	site Site
 }
@@ -238,7 +241,10 @@ func readMember[T any](v *Values, m Member, object string, read func(*reader, *y
 	name string, known bool, errs invalid.Errors) {
 	switch value := m.Value.(type) {
 	case map[string]any, resource.Unknown:
-		out, known, errs = readValue(v, value, "", read)
+		out, known, errs = readValue(v, value, "", func(r *reader, n *yaml.Node, path string) T {
+			r.noNulls = !v.Past
+			return read(r, n, path)
+		})
 		name = reflect.ValueOf(out).FieldByName("Name").String()
 	case nil:
 		known, errs = true, invalid.Errors{{Code: invalid.BadStructure, Message: "is null; leave it out instead"}}
