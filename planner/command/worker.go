@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -167,6 +168,7 @@ func NewWorker(version string, environment Environment, journalURL string,
 				return e.Host(ctx, site, id, saved, drive)
 			}
 		}
+		serves := ""
 		if listen != "" {
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
@@ -174,21 +176,32 @@ func NewWorker(version string, environment Environment, journalURL string,
 			}
 			server := &http.Server{Handler: w.Handler(), ReadHeaderTimeout: 10 * time.Second}
 			go func() { _ = server.Serve(l) }()
-			defer func() { _ = server.Close() }() // what it serves is of this process only
+			defer func() { _ = server.Close() }()              // what it serves is of this process only
+			_, port, _ := net.SplitHostPort(l.Addr().String()) // it has one
+			serves = "; /healthz and /metrics are at " + served(listen, port, "")
 		}
 		out, notes := &printer{w: cmd.OutOrStdout()}, &printer{w: cmd.ErrOrStderr()}
-		w.Started = func() {
+		var does []string
+		if w.Perform != nil {
+			does = append(does, "hosts runs")
+		}
+		if len(w.Zones) > 0 {
+			does = append(does, fmt.Sprintf("runs sessions, up to %d at once", sessions))
+		}
+		w.Ending = func() { out.printf("ending: takes nothing more, and lets sessions end within %s\n", grace) }
+		w.Started = func(identity string) {
 			for _, zone := range settings.Keys.Zones() {
 				if !slices.Contains(w.Zones, zone) {
 					notes.printf("SLIPWAY_KEY has a key of the zone %q, and this worker does not work for it. Give it no more than "+
 						"what `terraform-provider-slipway key --zone` prints for its own.\n", zone)
 				}
 			}
-			out.printf("working for %s\n", settings.Address)
+			out.printf("working for %s: %s; %s%s\n", settings.Address, identity, strings.Join(does, ", "), serves)
 		}
 		if err := w.Run(cmd.Context()); err != nil {
 			return fmt.Errorf("worker: %w", err)
 		}
+		out.printf("ended\n")
 		return errors.Join(notes.err, out.err)
 	}
 	return cmd

@@ -25,8 +25,9 @@ type Worker struct {
 	// Perform executes a run that was handed over, see [Runs]; nil: it executes none.
 	Perform func(ctx context.Context, site, id, saved string,
 		drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error
-	Started func()        // called when the worker takes tasks
-	Grace   time.Duration // for sessions that run when the worker is to end
+	Started func(identity string) // called when the worker takes tasks; identity has its version, zones and ids of keys
+	Ending  func()                // called when it takes nothing more
+	Grace   time.Duration         // for sessions that run when the worker is to end
 
 	runs    Runs
 	started atomic.Bool
@@ -119,12 +120,13 @@ func (w *Worker) Run(ctx context.Context) error {
 		}
 	}
 	w.started.Store(true)
-	w.Started()
+	w.Started(identity)
 	select {
 	case <-ctx.Done():
 	case err = <-fatal:
 	}
 	w.started.Store(false)
+	w.Ending()
 	var stopping sync.WaitGroup
 	for _, part := range parts {
 		stopping.Go(part.Stop)

@@ -399,7 +399,7 @@ func TestClockJumps(t *testing.T) {
 	host := &temporal.Worker{Settings: settings, Perform: func(ctx context.Context, site, id, saved string,
 		drive func(context.Context, *rollout.Hosted, <-chan struct{}) error) error {
 		return e.Host(ctx, site, id, saved, drive)
-	}, Started: func() { close(working) }}
+	}, Ending: func() {}, Started: func(string) { close(working) }}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- host.Run(ctx) }()
