@@ -71,7 +71,12 @@ func newDriver(ctx context.Context, siteName string, o Options) *driver {
 		endings: make(chan ending), losses: make(chan loss), lost: map[run.ID]loss{},
 	}
 	d.lose = func(l loss) { d.losses <- l }
-	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Lost, o.Now, d.cancellation.abort)
+	d.log = newLog(context.WithoutCancel(ctx), o.Recorder, o.Lost, o.Now, func(err error) {
+		if o.Drive != nil {
+			err = elsewhere(err)
+		}
+		d.cancellation.abort(err)
+	})
 	d.repeats = len(o.Saved) > 0
 	d.log.mute(d.repeats)
 	d.reset()

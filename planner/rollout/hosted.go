@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/run"
 )
 
@@ -33,9 +34,39 @@ type Hosted struct {
 	before    int           // the last step when it was made
 	leaves    bool          // no session is begun any more
 	persons   []run.Event   // what persons have decided
-	over      chan struct{}
+	over      chan struct{} // closed when this process does not have the run any more
 	end       *run.Report
 	finished  chan struct{} // closed when the machine has said that the run is over
+}
+
+// ErrGone means that this process does not have the run any more, since it has lost the lease of the site or the journal
+// is away: the run goes on elsewhere, or later.
+var ErrGone = errors.New("this process does not have the run any more")
+
+// elsewhere returns an error of the journal as [ErrGone], where the run can go on elsewhere, or later.
+func elsewhere(err error) error {
+	if journal.Away(err) || errors.Is(err, journal.ErrFenced) {
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	return err
+}
+
+// gone returns [ErrGone] when the run is not here any more, and has not ended.
+func (h *Hosted) gone() error {
+	select {
+	case <-h.finished:
+		return nil
+	default:
+	}
+	select {
+	case <-h.over:
+		return ErrGone
+	default:
+	}
+	if err := context.Cause(h.cancellation.stopping); errors.Is(err, ErrGone) {
+		return err
+	}
+	return nil
 }
 
 // hostedSession is a session that was started and not taken yet.
@@ -179,7 +210,8 @@ func (h *Hosted) Run() string { return h.RunID }
 func (h *Hosted) Finished() <-chan struct{} { return h.finished }
 
 // Step executes commands and takes the results of sessions. Those that end while it waits need no report, and no step
-// of their own.
+// of their own. With [ErrGone], what became of the step is not known: whoever goes on with the run is to be given it
+// again.
 func (h *Hosted) Step(s Step) (Stepped, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -189,6 +221,9 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	if s.Number == h.number {
 		return h.last, nil
 	}
+	if err := h.gone(); err != nil {
+		return Stepped{}, err
+	}
 	if s.Number != h.number+1 {
 		return Stepped{}, fmt.Errorf("step %d of the run follows on step %d", s.Number, h.number)
 	}
@@ -197,8 +232,9 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	}
 	k, parts := Saved{Step: s, Time: h.Now()}, h.parts()
 	out := h.perform(&k)
-	if err := h.log.record(); err != nil { // what was recorded is durable before a session starts
-		h.cancellation.abort(err)
+	// What was recorded is durable before a session starts.
+	if err := elsewhere(h.log.record()); errors.Is(err, ErrGone) {
+		return Stepped{}, err
 	}
 	h.number = s.Number
 	if s.Wait > 0 && !out.Planned && h.parts() == parts {
@@ -230,7 +266,10 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	}
 	k.Machines = h.Machines.drain()
 	if err := h.keep(k); err != nil {
-		h.cancellation.abort(fmt.Errorf("journal: a step of the run could not be kept, so the run was stopped: %w", err))
+		err = elsewhere(fmt.Errorf("journal: a step of the run could not be kept, so the run was stopped: %w", err))
+		if h.cancellation.abort(err); errors.Is(err, ErrGone) {
+			return Stepped{}, err
+		}
 	}
 	now := h.state()
 	out.Now, out.Twice, out.Stopped, out.GaveUp, out.Saved = now.Now, now.Twice, now.Stopped, now.GaveUp, now.Saved
@@ -353,11 +392,12 @@ func (h *Hosted) results(k Saved) (out []run.Result, err error) {
 }
 
 // ErrLeft means that a session goes on, and nobody waits for its end here.
-var ErrLeft = errors.New("this process ends, and does not wait for the session")
+var ErrLeft = errors.New("this process ends")
 
 // Serve runs the sessions of a part, up to 500 of its 1,000 at once, and reports the ends of all sessions, one report
 // at a time and the next one after a step. It returns when all sessions of the part were started and their ends taken,
-// or the run is over, and [ErrLeft] when leave was closed and [Hosted.Leave] would return. Called again, it goes on.
+// or the run is over, [ErrLeft] when leave was closed and [Hosted.Leave] would return, and [ErrGone]. Called again, it
+// goes on.
 func (h *Hosted) Serve(ctx context.Context, part int, leave <-chan struct{},
 	report func(context.Context, Ends) error) error {
 	for {
@@ -391,7 +431,7 @@ func (h *Hosted) Serve(ctx context.Context, part int, leave <-chan struct{},
 		case <-h.finished:
 			return nil
 		case <-h.over:
-			return nil
+			return h.gone()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -505,7 +545,7 @@ func (h *Hosted) lose(l loss) {
 
 // Watch returns what persons have decided, as events, without the first ones, as soon as there is more. It returns
 // nothing when the run is stopped or over, or ctx ends.
-func (h *Hosted) Watch(ctx context.Context, after int) []run.Event {
+func (h *Hosted) Watch(ctx context.Context, after int) ([]run.Event, error) {
 	var polls <-chan time.Time
 	if h.Decisions != nil {
 		ticker := time.NewTicker(pollInterval)
@@ -515,11 +555,11 @@ func (h *Hosted) Watch(ctx context.Context, after int) []run.Event {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return nil, nil
 		case <-h.over:
-			return nil
+			return nil, h.gone()
 		case <-h.cancellation.stopping.Done():
-			return nil
+			return nil, h.gone()
 		case <-polls:
 		}
 		h.mu.Lock()
@@ -531,7 +571,7 @@ func (h *Hosted) Watch(ctx context.Context, after int) []run.Event {
 		}
 		h.mu.Unlock()
 		if len(more) > 0 {
-			return more
+			return more, nil
 		}
 	}
 }

@@ -151,7 +151,7 @@ func (r *Runs) perform(ctx context.Context, in opening) *hosted {
 				case <-machine.Finished():
 					return nil
 				case <-lost:
-					return fmt.Errorf("another process goes on with the run: %w", journal.ErrFenced)
+					return rollout.ErrGone
 				}
 			})
 	}()
@@ -167,6 +167,9 @@ func (a *Activities) Close(ctx context.Context, k string) error {
 	defer heartbeat(ctx)()
 	select {
 	case <-h.ended:
+		if journal.Away(h.err) {
+			return gone(fmt.Errorf("%w: %w", rollout.ErrGone, h.err))
+		}
 		return h.err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -192,10 +195,10 @@ func (a *Activities) Step(ctx context.Context, s step) (rollout.Stepped, error) 
 	}
 	defer heartbeat(ctx)()
 	out, err := h.Step(s.Step)
-	if err != nil {
+	if err != nil && !errors.Is(err, rollout.ErrGone) {
 		err = temporal.NewNonRetryableApplicationError(err.Error(), "step", err)
 	}
-	return out, err
+	return out, gone(err)
 }
 
 // Sessions runs a part of the sessions of a run, and reports ends to its workflow.
@@ -208,8 +211,13 @@ func (a *Activities) Sessions(ctx context.Context, k string, part int, workflow 
 	err = h.Serve(ctx, part, a.runs.leaving, func(ctx context.Context, ends rollout.Ends) error {
 		return a.runs.Signal(ctx, workflow, endedSignal, ended{Run: k, Ends: ends})
 	})
-	if errors.Is(err, rollout.ErrLeft) {
-		err = temporal.NewNonRetryableApplicationError(err.Error(), lostType, err)
+	return gone(err)
+}
+
+// gone returns an error that says that this process does not have the run any more as one that lets another one go on.
+func gone(err error) error {
+	if errors.Is(err, rollout.ErrLeft) || errors.Is(err, rollout.ErrGone) {
+		return temporal.NewNonRetryableApplicationError(err.Error(), lostType, err)
 	}
 	return err
 }
@@ -233,11 +241,14 @@ func (a *Activities) Watch(ctx context.Context, k string, after int) (watched, e
 		case <-ctx.Done():
 		}
 	}()
-	events := h.Watch(ctx, after)
+	events, err := h.Watch(ctx, after)
 	select {
 	case <-ending:
-		return watched{}, temporal.NewNonRetryableApplicationError("this worker ends", lostType, nil)
+		err = rollout.ErrLeft
 	default:
+	}
+	if err != nil {
+		return watched{}, gone(err)
 	}
 	return watched{h.Options.Now().UTC(), events, len(events) == 0 && ctx.Err() == nil}, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway/terraform-provider-slipway/planner/journal"
 	"github.com/slipway/terraform-provider-slipway/planner/resource"
+	"github.com/slipway/terraform-provider-slipway/planner/rollout"
 )
 
 // A batch is an activity of a worker of a zone that runs sessions of a run for as long as more of them come. Who hosts
@@ -196,7 +197,7 @@ func (l *lane) run(ctx context.Context, session string, content []byte) answer {
 	case <-ctx.Done():
 	}
 	defer l.drop(s)
-	if errors.Is(context.Cause(ctx), journal.ErrFenced) { // the process that goes on with the run has the session
+	if errors.Is(context.Cause(ctx), rollout.ErrGone) { // the process that goes on with the run has the session
 		return answer{err: context.Cause(ctx)}
 	}
 	l.mu.Lock()

@@ -46,9 +46,14 @@ type convergeInput struct {
 
 // patiently calls try, again while the database is away, for as long as a run waits for it.
 func patiently(ctx context.Context, try func() error) error {
+	return within(ctx, journal.LeaseTime*2/3, try)
+}
+
+// within calls try, again while the database is away, for that time.
+func within(ctx context.Context, limit time.Duration, try func() error) error {
 	for start := time.Now(); ; {
 		err := try()
-		if !journal.Away(err) || time.Since(start) > journal.LeaseTime*2/3 {
+		if !journal.Away(err) || time.Since(start) > limit {
 			return err
 		}
 		select {
@@ -179,7 +184,7 @@ func (e *Remote) Converge(ctx context.Context, node site.Node, m converge.Manife
 		case <-ctx.Done():
 		}
 	}
-	if errors.Is(context.Cause(ctx), journal.ErrFenced) {
+	if errors.Is(context.Cause(ctx), rollout.ErrGone) {
 		return converge.Summary{}, &converge.SessionError{Code: converge.CodeLost, Message: context.Cause(ctx).Error()}
 	}
 	if a.result == nil {

@@ -289,6 +289,10 @@ func (s *serving) look(ctx context.Context) (came bool, err error) {
 	return came, nil
 }
 
+// resultLimit is for how long a worker keeps the result of a session for a database that is away: longer than the host
+// of the run, since whoever goes on with the run finds it.
+const resultLimit = 10 * time.Minute
+
 // run runs a session, unless another batch does, and leaves its result.
 func (s *serving) run(ctx context.Context, at inBatch, r slot, read time.Time) error {
 	var out slotResult
@@ -307,7 +311,7 @@ func (s *serving) run(ctx context.Context, at inBatch, r slot, read time.Time) e
 		defer leave()
 	}
 	calls := context.WithoutCancel(ctx)
-	return patiently(calls, func() error {
+	return within(calls, resultLimit, func() error {
 		_, err := s.name(calls, at.result(), out)
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -383,6 +384,77 @@ func TestDatabaseRestarts(t *testing.T) {
 	}
 	for _, node := range []string{"a", "b"} {
 		c.logs(node, "start task\nend task\n")
+	}
+}
+
+// A database that is away for longer than a lease lasts without it makes who hosts the run give it up. It goes on when
+// the database is back: in another generation, from the last step that was kept, and nothing is done twice.
+func TestDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	if shared.err != nil {
+		newCluster(t)
+	}
+	const away = journal.LeaseTime * 9 / 10
+	for name, during := range map[string]struct {
+		node string // on which a command is at work
+		ends bool   // meanwhile
+		soak time.Duration
+	}{
+		"a session goes on":        {"a", false, 0},
+		"a session ends":           {"a", true, 0},
+		"the last session goes on": {"b", false, 0},
+		"the last session ends":    {"b", true, 0},
+		"a batch soaks":            {"a", true, away + 10*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := on(t, shared.server, postgrestest.Start(t), site.Node{Name: "a"}, site.Node{Name: "b"})
+			c.worker(nil)
+			c.inGroups()
+			c.gated("task")
+			if during.soak > 0 {
+				c.site.Groups[0].Rolling = &site.Rolling{MaxParallel: 1, Soak: during.soak}
+			}
+			r := c.start()
+			if during.node == "b" {
+				c.write("a", "go")
+			}
+			c.atWork(during.node)
+			if during.soak > 0 {
+				c.write("a", "go")
+				store := c.store()
+				c.await("the batch soaks", func() bool {
+					last, err := store.Run(t.Context(), "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					notes, err := store.AllEvents(t.Context(), last.ID, journal.Note)
+					return err == nil && slices.ContainsFunc(notes, func(e journal.Recorded) bool {
+						return e.Action == journal.Soak
+					})
+				})
+			}
+			if err := c.database.Stop(); err != nil {
+				t.Fatal(err)
+			}
+			back := time.After(away)
+			if during.ends {
+				c.write(during.node, "go")
+			}
+			<-back
+			if err := c.database.Up(); err != nil {
+				t.Fatal(err)
+			}
+			since := time.Now()
+			c.write("a", "go")
+			c.write("b", "go")
+			if out, said := r.within(since); out.Status != engine.Deployed {
+				t.Errorf("the run ended as %q: %s", out.Status, said)
+			}
+			for _, node := range []string{"a", "b"} {
+				c.logs(node, "start task\nend task\n")
+			}
+		})
 	}
 }
 
