@@ -89,8 +89,8 @@ func (f *journalFlags) watched(ctx context.Context, id string, notices *printer)
 	}
 }
 
-// run opens the journal and returns a run of it. Errors match [journal.ErrNoJournal] without a journal, [journal.ErrNoRun]
-// without a run.
+// run opens the journal and returns a run of it. Errors match [journal.ErrNoJournal] without a journal,
+// [journal.ErrNoRun] without a run.
 func (f *journalFlags) run(ctx context.Context, id string) (*journal.Store, journal.Run, error) {
 	store, err := f.open(ctx)
 	if err != nil {
