@@ -29,8 +29,8 @@ func (s Schema) Normalize(r Resource) Resource {
 	return r
 }
 
-// Meaning returns the parameters of r, which is in its normal form, so that those of two resources of one type and title
-// are equal where both want the same of a node, however each is written. r is not changed.
+// Meaning returns the parameters of r, which is in its normal form, so that those of two resources of one type and
+// title are equal where both want the same of a node, however each is written. r is not changed.
 func (s Schema) Meaning(r Resource) Parameters {
 	if s.Alike == nil {
 		return r.Parameters

@@ -39,8 +39,8 @@ type Hosted struct {
 	finished  chan struct{} // closed when the machine has said that the run is over
 }
 
-// ErrGone means that this process does not have the run any more, since it has lost the lease of the site or the journal
-// is away: the run goes on elsewhere, or later.
+// ErrGone means that this process does not have the run any more, since it has lost the lease of the site or the
+// journal is away: the run goes on elsewhere, or later.
 var ErrGone = errors.New("this process does not have the run any more")
 
 // elsewhere returns an error of the journal as [ErrGone], where the run can go on elsewhere, or later.

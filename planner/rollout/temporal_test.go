@@ -209,7 +209,7 @@ func TestADecisionEndsAWaitingStep(t *testing.T) {
 				ctx, cancel := context.WithCancel(ctx)
 				defer cancel()
 				go func() { _ = h.Serve(ctx, 1, nil, func(context.Context, rollout.Ends) error { return nil }) }()
-				go h.Watch(ctx, 0)
+				go func() { _, _ = h.Watch(ctx, 0) }()
 				program, now, _ := h.Program()
 				if _, err := h.Step(rollout.Step{Number: 1, At: now.Now,
 					Commands: run.New(program).Handle(run.Event{Kind: run.Begin}, now.Now)}); err != nil {

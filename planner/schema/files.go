@@ -43,8 +43,8 @@ func ensureParameter(what string) resource.Parameter {
 		Description: "Whether " + what + " is there. Default: present."}
 }
 
-// ensureAlike is [resource.Schema.Alike] of types of which only ensure can be written in several ways: it has a default,
-// and some values stand for others.
+// ensureAlike is [resource.Schema.Alike] of types of which only ensure can be written in several ways: it has a
+// default, and some values stand for others.
 func ensureAlike(otherwise string, same map[string]string) func(resource.Resource) resource.Parameters {
 	return func(r resource.Resource) resource.Parameters {
 		ensure, given := r.Parameters["ensure"]
