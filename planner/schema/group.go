@@ -21,7 +21,7 @@ func Group() resource.Schema {
 			{Name: "system", Kind: resource.Bool,
 				Description: "Take the id from the range for the system when the group is made. Default: false."},
 			{Name: "members", Kind: resource.StringList, Check: checkGroupNames,
-				Description: "Users who are members of the group besides those whose primary group it is, by name; they must be there, and come first unless they need the group. Default: left as they are."},
+				Description: "Users who are members of the group besides those whose primary group it is, by name; they must be there, and come first unless they need the group. One whose primary group it is, or will be by its user resource, needs no entry and gets none. Default: left as they are."},
 			{Name: "auth_membership", Kind: resource.Bool,
 				Description: "Whether the group has no other members than `members`. Default: false, others may be there."},
 		},

@@ -47,16 +47,41 @@ func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Di
 	if !there {
 		return nil, nil
 	}
-	return compareGroup(g, r.Parameters), nil
+	primary, err := primaryMembers(s, g, r)
+	return compareGroup(g, r.Parameters, primary), err
 }
 
-// compareGroup returns how a group that is there differs.
-func compareGroup(g system.Group, p resource.Parameters) (found []Difference) {
+// primaryMembers returns the members named by r that need no entry in the group g, because it is their primary group, or
+// will be when the user resource makes them that wants it. The group comes before such a user.
+func primaryMembers(s *Session, g system.Group, r resource.Resource) (primary []string, err error) {
+	if !r.Parameters.Has("members") {
+		return nil, nil
+	}
+	users, err := s.Users()
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range r.Parameters.Strings("members") {
+		u, there := users[m]
+		is := there && g.Name != "" && u.GID == g.GID
+		will := !there && slices.ContainsFunc(s.Wanted, func(w resource.Resource) bool {
+			return w.Type == "user" && schema.AccountName(w) == m && schema.AccountWanted(w) &&
+				w.Parameters.String("gid") == schema.AccountName(r)
+		})
+		if is || will {
+			primary = append(primary, m)
+		}
+	}
+	return primary, nil
+}
+
+// compareGroup returns how a group that is there differs. primary is what [primaryMembers] returns.
+func compareGroup(g system.Group, p resource.Parameters, primary []string) (found []Difference) {
 	if p.Has("gid") && int64(g.GID) != p.Int("gid") {
 		should := strconv.FormatInt(p.Int("gid"), 10)
 		found = append(found, Difference{Parameter: "gid", Is: strconv.Itoa(g.GID), Should: should})
 	}
-	if is, should := sortedUnion(g.Members, nil), wantedMembers(g, p); p.Has("members") && !slices.Equal(is, should) {
+	if is, should := sortedUnion(g.Members, nil), wantedMembers(g, p, primary); p.Has("members") && !slices.Equal(is, should) {
 		found = append(found, Difference{
 			Parameter: "members", Is: shorten(strings.Join(is, ",")), Should: shorten(strings.Join(should, ",")),
 		})
@@ -64,12 +89,15 @@ func compareGroup(g system.Group, p resource.Parameters) (found []Difference) {
 	return found
 }
 
-// wantedMembers returns the members that a group should have, sorted.
-func wantedMembers(g system.Group, p resource.Parameters) []string {
+// wantedMembers returns the members that a group should list, sorted: of primary, those that it lists already.
+func wantedMembers(g system.Group, p resource.Parameters, primary []string) []string {
+	listed := slices.DeleteFunc(slices.Clone(p.Strings("members")), func(m string) bool {
+		return slices.Contains(primary, m) && !slices.Contains(g.Members, m)
+	})
 	if p.Bool("auth_membership") {
-		return sortedUnion(p.Strings("members"), nil)
+		return sortedUnion(listed, nil)
 	}
-	return sortedUnion(p.Strings("members"), g.Members)
+	return sortedUnion(listed, g.Members)
 }
 
 // setMembers gives a group its members, who must be there.
@@ -236,7 +264,11 @@ func (groupType) apply(ctx context.Context, s *Session, name string, r resource.
 	if p.Has("gid") {
 		gid = strconv.FormatInt(p.Int("gid"), 10)
 	}
-	differs := func(parameter string) bool { return differsIn(parameter, compareGroup(g, p)) }
+	primary, err := primaryMembers(s, g, r)
+	if err != nil {
+		return err
+	}
+	differs := func(parameter string) bool { return differsIn(parameter, compareGroup(g, p, primary)) }
 	switch {
 	case !schema.AccountWanted(r):
 		return runShadow(ctx, s, "groupdel", name)
@@ -248,7 +280,7 @@ func (groupType) apply(ctx context.Context, s *Session, name string, r resource.
 	if err != nil || !differs("members") {
 		return err
 	}
-	return setMembers(ctx, s, name, wantedMembers(g, p))
+	return setMembers(ctx, s, name, wantedMembers(g, p, primary))
 }
 
 func groupAddArguments(name, gid string, system bool) []string {

@@ -1,6 +1,8 @@
 package types
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -115,4 +117,41 @@ func TestUserAges(t *testing.T) {
 	r.Effects = map[string]func(){undo: func() { systemtest.Edit(t, s.Root, "/etc/shadow", aged, shadow) }}
 	undone(t, s, userType{}, mine, before)
 	r.WantRan(t, undo)
+}
+
+// TestMemberOfItsPrimaryGroup: a group is made before the user who has it as primary group and is named as its member. Neither then differs, and the user goes before it.
+func TestMemberOfItsPrimaryGroup(t *testing.T) {
+	r := &recorder{}
+	s := wholeMachine(t, systemtest.AccountFiles(), r.Run)
+	group := res(t, groupType{}, "g7", resource.Parameters{"members": []any{"u7"}})
+	user := res(t, userType{}, "u7", resource.Parameters{"gid": "g7"})
+	add := func(file, line string) func() {
+		return func() {
+			path := filepath.Join(s.Root, file)
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, append(text, line...), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.Effects = map[string]func(){"groupadd g7": add("/etc/group", "g7:x:1700:\n")}
+	if err := (groupType{}).Apply(t.Context(), s, group); err == nil || !strings.Contains(err.Error(), "no user u7") {
+		t.Errorf("a member whom nothing makes: %v", err)
+	}
+	r.WantRan(t, "groupadd g7")
+	s = wholeMachine(t, systemtest.AccountFiles(), r.Run)
+	s.Wanted = []resource.Resource{group, user}
+	before := applied(t, s, groupType{}, group)
+	r.WantRan(t, "groupadd g7")
+	add("/etc/passwd", "u7:x:1700:1700::/home/u7:/bin/sh\n")()
+	if diffs, err := (groupType{}).Check(t.Context(), s, group); len(diffs) > 0 || err != nil {
+		t.Errorf("with the user: %v %v", diffs, err)
+	}
+	systemtest.Edit(t, s.Root, "/etc/passwd", "u7:x:1700:1700::/home/u7:/bin/sh\n", "")
+	r.Effects["groupdel g7"] = func() { systemtest.Edit(t, s.Root, "/etc/group", "g7:x:1700:\n", "") }
+	undone(t, s, groupType{}, group, before)
+	r.WantRan(t, "groupdel g7")
 }
