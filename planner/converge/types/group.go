@@ -51,8 +51,8 @@ func (groupType) Check(_ context.Context, s *Session, r resource.Resource) ([]Di
 	return compareGroup(g, r.Parameters, primary), err
 }
 
-// primaryMembers returns the members named by r that need no entry in the group g, because it is their primary group, or
-// will be when the user resource makes them that wants it. The group comes before such a user.
+// primaryMembers returns the members named by r that need no entry in the group g, because it is their primary group,
+// or will be when the user resource makes them that wants it. The group comes before such a user.
 func primaryMembers(s *Session, g system.Group, r resource.Resource) (primary []string, err error) {
 	if !r.Parameters.Has("members") {
 		return nil, nil
@@ -81,7 +81,8 @@ func compareGroup(g system.Group, p resource.Parameters, primary []string) (foun
 		should := strconv.FormatInt(p.Int("gid"), 10)
 		found = append(found, Difference{Parameter: "gid", Is: strconv.Itoa(g.GID), Should: should})
 	}
-	if is, should := sortedUnion(g.Members, nil), wantedMembers(g, p, primary); p.Has("members") && !slices.Equal(is, should) {
+	is, should := sortedUnion(g.Members, nil), wantedMembers(g, p, primary)
+	if p.Has("members") && !slices.Equal(is, should) {
 		found = append(found, Difference{
 			Parameter: "members", Is: shorten(strings.Join(is, ",")), Should: shorten(strings.Join(should, ",")),
 		})
