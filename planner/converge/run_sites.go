@@ -99,9 +99,10 @@ func (x *session) notifyOthers(j *operation) {
 // digest.
 const wantLimit = 60
 
-// meansAs reports whether an entry of another site wants the same as j where both write it in different ways. With what
-// the entry has in place of what differs, j means the same and has the digest of the entry. What the ledger has only as
-// a digest, or hides, must be written in the same way.
+// meansAs reports whether an entry of another site wants the same as j where both write it in different ways: j differs
+// in the names or versions of secrets alone, whose contents [session.hasSecretOf] compares; or with what the entry has
+// in place of what differs, j means the same and has the digest of the entry. What the ledger has only as a digest, or
+// hides, must be written in the same way.
 func (j *operation) meansAs(e *ledger.Entry) bool {
 	if e.Rest != "" && e.Rest == j.withoutSecrets() {
 		return true

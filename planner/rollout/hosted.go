@@ -218,11 +218,11 @@ func (h *Hosted) Step(s Step) (Stepped, error) {
 	for s.Number == h.number && h.waiting {
 		h.pause(nil)
 	}
+	if err := h.gone(); err != nil { // also of the last step, which may not be kept
+		return Stepped{}, err
+	}
 	if s.Number == h.number {
 		return h.last, nil
-	}
-	if err := h.gone(); err != nil {
-		return Stepped{}, err
 	}
 	if s.Number != h.number+1 {
 		return Stepped{}, fmt.Errorf("step %d of the run follows on step %d", s.Number, h.number)
@@ -391,13 +391,13 @@ func (h *Hosted) results(k Saved) (out []run.Result, err error) {
 	return out, nil
 }
 
-// ErrLeft means that a session goes on, and nobody waits for its end here.
+// ErrLeft means that this process ends while the run goes on: nobody waits here for the ends of its sessions.
 var ErrLeft = errors.New("this process ends")
 
 // Serve runs the sessions of a part, up to 500 of its 1,000 at once, and reports the ends of all sessions, one report
 // at a time and the next one after a step. It returns when all sessions of the part were started and their ends taken,
-// or the run is over, [ErrLeft] when leave was closed and [Hosted.Leave] would return, and [ErrGone]. Called again, it
-// goes on.
+// or the run is over; with [ErrLeft] when leave was closed and [Hosted.Leave] would return, and with [ErrGone] when
+// this process does not have the run any more. Called again, it goes on.
 func (h *Hosted) Serve(ctx context.Context, part int, leave <-chan struct{},
 	report func(context.Context, Ends) error) error {
 	for {
@@ -544,7 +544,7 @@ func (h *Hosted) lose(l loss) {
 }
 
 // Watch returns what persons have decided, as events, without the first ones, as soon as there is more. It returns
-// nothing when the run is stopped or over, or ctx ends.
+// nothing when the run is stopped or over, or ctx ends, and [ErrGone] when this process does not have the run any more.
 func (h *Hosted) Watch(ctx context.Context, after int) ([]run.Event, error) {
 	var polls <-chan time.Time
 	if h.Decisions != nil {

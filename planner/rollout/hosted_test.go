@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
 	"testing"
 	"time"
@@ -70,5 +71,38 @@ func TestASessionIsLostWhileItsRunIsAborted(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("the run does not end")
+	}
+}
+
+// TestAStepThatIsNotKeptHasNoAnswer: when the journal is away as a step is kept, the step has no answer, also when it
+// comes a second time: who goes on with the run is given it again.
+func TestAStepThatIsNotKeptHasNoAnswer(t *testing.T) {
+	s := site.Site{Name: "lon1", Nodes: []site.Node{{Name: "a", Address: "192.0.2.1"}},
+		Services: []site.Service{{Name: "motd", Configuration: resource.Configuration{"file": {"/etc/motd": {"content": "hello"}}}}}}
+	p, errs := planner.Make(s, nil, nil)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	kept := 0
+	keep := func(context.Context, []byte) (string, error) {
+		if kept++; kept > 1 { // after the beginning of the run
+			return "", io.ErrUnexpectedEOF
+		}
+		return "first", nil
+	}
+	drive := func(_ context.Context, h *Hosted) error {
+		program, now, _ := h.Program()
+		step := Step{Number: 1, At: now.Now, Commands: run.New(program).Handle(run.Event{Kind: run.Begin}, now.Now)}
+		for range 2 {
+			if out, err := h.Step(step); !errors.Is(err, ErrGone) {
+				t.Errorf("the step is answered with %+v, %v", out, err)
+			}
+		}
+		return ErrGone
+	}
+	_, err := Run(t.Context(), s, p, Options{Executor: refusing{}, Recorder: noRecorder{}, RunID: "r1", Drive: drive, Keep: keep,
+		Machines: NewMachines(nil)})
+	if !errors.Is(err, ErrGone) {
+		t.Errorf("the run ended with %v", err)
 	}
 }
